@@ -1,0 +1,319 @@
+"""The process that runs programs under Dynamo: torch is imported once, each program runs in a fork of its own.
+
+`python -m gblint.devtools.dynamo_host` reads one `Request` as a JSON line from stdin and writes one `Answer` a line
+to stdout, in the order in which programs end. Started by `gblint.devtools.dynamo.DynamoRunner`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import re
+import runpy
+import selectors
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+import torch._dynamo.convert_frame as convert_frame
+import torch._dynamo.symbolic_convert as symbolic_convert
+
+from gblint.devtools.observed import Answer, Break, Observed, Request
+
+# Dynamo puts a link to the page of the graph break into each message; the wrapped break comes first.
+GB_LINK = re.compile(r"/gb/gb(\d{4})\.html")
+WARM_UP = "for backend in ('eager', 'inductor'): torch.compile(lambda x: [x + 1, x.item()], backend=backend)(torch.ones(1))"
+FIRST_COMPILE_IMPORTS = ("torch", "sympy", "functorch", "mpmath", "networkx", "numpy")
+
+
+class Watch:
+    """Listens to Dynamo in this process and keeps what it says about the program at `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.is_folder = path.name == "main.py"
+        self.breaks: dict[tuple[str, int, str], Break] = {}
+        self.silent: dict[tuple[str, int, str], Break] = {}
+        self.traced: dict[str, set[int]] = {}
+        self.names: dict[str, str | None] = {}
+
+    def file_of(self, filename: str) -> str | None:
+        """"" for the program's file, a relative path for a file of its folder, None for anything else."""
+        if filename not in self.names:
+            self.names[filename] = self._file_of(Path(os.path.abspath(filename)))
+        return self.names[filename]
+
+    def _file_of(self, file: Path) -> str | None:
+        if file == self.path:
+            return ""
+        if self.is_folder and self.path.parent in file.parents:
+            return file.relative_to(self.path.parent).as_posix()
+        return None
+
+    def place(self, stack: Iterable[Any] | None) -> tuple[str, int] | None:
+        """Innermost frame of `stack` (outermost first) that is the program's."""
+        for frame in reversed(list(stack or ())):
+            file = self.file_of(frame.filename)
+            if file is not None:
+                return file, frame.lineno
+        return None
+
+    def broke(self, message: str, place: tuple[str, int] | None) -> None:
+        """Note a graph break; one whose stack has no frame of the program is a library's own business."""
+        if place is not None:
+            self._note(self.breaks, message, place)
+
+    def refused(self, message: str, place: tuple[str, int] | None) -> None:
+        """Note a frame refused without a logged break."""
+        if place is not None and GB_LINK.search(message):
+            self._note(self.silent, message, place)
+
+    @staticmethod
+    def _note(into: dict[tuple[str, int, str], Break], message: str, place: tuple[str, int]) -> None:
+        first, *others = ["GB" + number for number in GB_LINK.findall(message)] or ["GB????"]
+        file, row = place
+        known = into.get((file, row, first))
+        wraps = tuple(dict.fromkeys([*(known.wrapped_by if known else ()), *others]))
+        into[file, row, first] = Break(first, row, file, wraps, message.partition("\n")[0])
+
+    def saw(self, filename: str, row: int) -> None:
+        file = self.file_of(filename)
+        if file is not None:
+            self.traced.setdefault(file, set()).add(row)
+
+    def install(self) -> None:
+        """Hook into Dynamo; to be called once, in a process that runs one program and ends."""
+        self._hook_breaks()
+        self._hook_refused_frames()
+        self._hook_lines()
+
+    def _hook_breaks(self) -> None:
+        tracer = symbolic_convert.InstructionTranslatorBase
+        original = tracer.log_graph_break
+
+        def log_graph_break(translator: Any, code_options: Any, reason: str, exc: Any) -> None:
+            if not exc.logged:
+                stack = getattr(exc, "real_stack", None)
+                if stack is None:
+                    stack = torch._guards.TracingContext.extract_stack()
+                self.broke(message_of(exc), self.place(stack))
+            original(translator, code_options, reason, exc)
+
+        tracer.log_graph_break = log_graph_break  # type: ignore[method-assign]
+
+    def _hook_refused_frames(self) -> None:
+        """Two ways out of convert_frame pass by log_graph_break: a logged skip and a silent one."""
+        watch = self
+
+        class LoggedSkips(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                exc: Any = record.exc_info[1] if record.exc_info else None
+                if exc is None or exc.logged or getattr(exc, "watched", False):
+                    return
+                exc.watched = True
+                watch.broke(message_of(exc), watch.place(getattr(exc, "real_stack", None)))
+
+        logger = logging.getLogger("torch._dynamo.convert_frame.__graph_breaks")
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False
+        logger.handlers[:] = [LoggedSkips()]
+
+        original = convert_frame.ConvertFrameAssert.__call__
+
+        def call(converter: Any, frame: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return original(converter, frame, *args, **kwargs)
+            except torch._dynamo.exc.Unsupported as exc:
+                if not exc.logged and not getattr(exc, "watched", False):
+                    exc.watched = True  # type: ignore[attr-defined]
+                    place = watch.place(getattr(exc, "real_stack", None))
+                    watch.refused(message_of(exc), place or watch.start_of(frame.f_code))
+                raise
+
+        convert_frame.ConvertFrameAssert.__call__ = call  # type: ignore[method-assign]
+
+    def start_of(self, code: Any) -> tuple[str, int] | None:
+        file = self.file_of(code.co_filename)
+        return None if file is None else (file, code.co_firstlineno)
+
+    def _hook_lines(self) -> None:
+        tracer = symbolic_convert.InstructionTranslatorBase
+        original = tracer.starts_line
+
+        def starts_line(translator: Any, lineno: int) -> None:
+            self.saw(translator.f_code.co_filename, lineno)
+            original(translator, lineno)
+
+        tracer.starts_line = starts_line  # type: ignore[method-assign]
+
+
+def message_of(exc: Any) -> str:
+    return str(getattr(exc, "msg", None) or exc)
+
+
+def use_eager_backend() -> None:
+    """Let programs write plain `torch.compile(f)`: Dynamo works alike for any backend, and this one needs no compiler."""
+
+    def run_as_is(backend: Any, module: Any, inputs: Any, **_: Any) -> Callable[..., Any]:
+        return module.forward  # type: ignore[no-any-return]
+
+    torch._TorchCompileInductorWrapper.__call__ = run_as_is  # type: ignore[method-assign,assignment]
+
+
+def observe(path: Path) -> Observed:
+    """Run the program at `path` as `__main__` in this process; its stdout must already be a file."""
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    use_eager_backend()
+    watch = Watch(path)
+    watch.install()
+    sys.path.insert(0, str(path.parent))
+    sys.argv = [str(path)]
+    start = time.monotonic()
+    error = run(path, watch)
+    sys.stdout.flush()
+    return Observed(
+        breaks=tuple(watch.breaks.values()),
+        silent=tuple(watch.silent.values()),
+        error=error,
+        traced={file: sorted(rows) for file, rows in watch.traced.items()},
+        graphs=torch._dynamo.utils.counters["stats"].get("unique_graphs", 0),
+        seconds=round(time.monotonic() - start, 3),
+    )
+
+
+def run(path: Path, watch: Watch) -> str:
+    """The exception that left the program, as text; one that carries a graph break (fullgraph=True) is noted as such."""
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except BaseException as exc:
+        if isinstance(exc, SystemExit) and not exc.code:
+            return ""
+        if GB_LINK.search(str(exc)):
+            watch.broke(str(exc), watch.place(getattr(exc, "real_stack", None)) or ("", 0))
+        return "".join(traceback.format_exception_only(exc)).strip()[:600]
+    return ""
+
+
+def child(request: Request, result: int) -> None:
+    """Body of the forked process: run, write the answer to the descriptor `result`, end without clean-up."""
+    os.setsid()
+    with tempfile.TemporaryDirectory() as scratch:
+        out = os.open(os.path.join(scratch, "stdout"), os.O_CREAT | os.O_RDWR)
+        for descriptor, target in ((out, 1), (os.open(os.devnull, os.O_WRONLY), 2), (os.open(os.devnull, os.O_RDONLY), 0)):
+            os.dup2(descriptor, target)
+        os.chdir(scratch)
+        observed = observe(Path(request.path))
+        text = Path(scratch, "stdout").read_text(encoding="utf8", errors="replace")
+    answer = Answer(request.key, msgspec.structs.replace(observed, output=text[-20_000:]))
+    with os.fdopen(result, "wb") as pipe:
+        pipe.write(msgspec.json.encode(answer))
+
+
+class Running:
+    """A forked program: its process, its deadline and what it has answered so far."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.deadline = time.monotonic() + request.limit
+        self.answer = b""
+        self.pipe, write_end = os.pipe()
+        self.pid = os.fork()
+        if self.pid:
+            os.close(write_end)
+            return
+        try:
+            child(request, write_end)
+        finally:
+            os._exit(0)
+
+    def finish(self, late: bool) -> bytes:
+        """Reap the process (and what it started) and return the line to send."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        os.waitpid(self.pid, 0)
+        os.close(self.pipe)
+        if self.answer:
+            return self.answer
+        problem = f"time limit of {self.request.limit:g} s" if late else "process died without a result"
+        return msgspec.json.encode(Answer(self.request.key, Observed(error=problem)))
+
+
+def serve(requests: int, answers: int) -> None:
+    """Fork a program for each line read from `requests`, until it is closed and all programs have ended."""
+    selector = selectors.DefaultSelector()
+    selector.register(requests, selectors.EVENT_READ)
+    running: dict[int, Running] = {}
+    buffer, is_open = b"", True
+    while is_open or running:
+        for key, _ in selector.select(timeout=0.2 if running else None):
+            data = os.read(key.fd, 65536)
+            if key.fd != requests:
+                running[key.fd].answer += data
+                if not data:
+                    end(selector, running, key.fd, answers)
+            elif data:
+                *lines, buffer = (buffer + data).split(b"\n")
+                for line in lines:
+                    program = Running(msgspec.json.decode(line, type=Request))
+                    running[program.pipe] = program
+                    selector.register(program.pipe, selectors.EVENT_READ)
+            else:
+                is_open = False
+                selector.unregister(requests)
+        now = time.monotonic()
+        for pipe in [pipe for pipe, program in running.items() if program.deadline < now]:
+            end(selector, running, pipe, answers, late=True)
+
+
+def end(
+    selector: selectors.BaseSelector, running: dict[int, Running], pipe: int, answers: int, late: bool = False
+) -> None:
+    selector.unregister(pipe)
+    line = running.pop(pipe).finish(late) + b"\n"
+    while line:
+        line = line[os.write(answers, line) :]
+
+
+def import_what_a_first_compile_imports() -> None:
+    """Half of a first compile is imports: learn in a child which, then have them before forking (only for speed)."""
+    read_end, write_end = os.pipe()
+    pid = os.fork()
+    if not pid:
+        with os.fdopen(write_end, "w") as pipe:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            use_eager_backend()
+            exec(WARM_UP, {"torch": torch})
+            pipe.write("\n".join(name for name in sys.modules if name.partition(".")[0] in FIRST_COMPILE_IMPORTS))
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        names = pipe.read().split()
+    os.waitpid(pid, 0)
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except Exception:
+            continue  # a module that imports only in some state; the program's own compile will do it
+
+
+def main() -> None:
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    import_what_a_first_compile_imports()
+    serve(0, answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Labels of programs: where the author says that Dynamo breaks the graph.
+
+A program of the corpus says it in its leading comment lines:
+
+    # expect: GB0059 @ 12            a graph break whose innermost frame in the program is line 12
+    # expect: GB0059 @ helper.py:4   the same in another file of a program that is a folder
+    # also: GB7000 @ 12              a further id reported while handling the break at that line
+    # silent: GB0003 @ 12            a frame that Dynamo refuses without reporting a break
+    # expect: none                   no graph break at all
+    # needs: numpy, einops           packages it imports beside torch
+
+An example of a rule says it at the end of the line, `x.item()  # GB0124`, with commas between several ids;
+`# silent: GB0003` likewise. One without such comments is expected not to break.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import msgspec
+
+from gblint.devtools.observed import Break, Observed
+
+HEADER = re.compile(r"#\s*(expect|also|silent):\s*(?:none|(GB\d{4})\s*@\s*(?:([\w./]+):)?(\d+))\s*$")
+NEEDS = re.compile(r"#\s*needs:\s*(.+)$")
+TRAILING = re.compile(r"#\s*(silent:\s*)?(GB\d{4}(?:\s*,\s*GB\d{4})*)\s*$")
+ID = re.compile(r"GB\d{4}")
+
+
+class Place(msgspec.Struct, frozen=True, order=True):
+    """An id at a row; `file` as in `Break`."""
+
+    file: str
+    row: int
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.code} @ {self.file + ':' if self.file else ''}{self.row}"
+
+
+class Labels(msgspec.Struct, frozen=True):
+    """The header of a program."""
+
+    expect: frozenset[Place] = frozenset()
+    also: frozenset[Place] = frozenset()
+    silent: frozenset[Place] = frozenset()
+    needs: tuple[str, ...] = ()
+
+
+def header(text: str) -> Labels:
+    """Labels in the leading comment lines of a program's text. Raises ValueError when there is no `expect` line."""
+    places: dict[str, set[Place]] = {"expect": set(), "also": set(), "silent": set()}
+    needs: list[str] = []
+    labelled = False
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        if match := NEEDS.match(line):
+            needs += [name.strip() for name in match[1].split(",")]
+        elif match := HEADER.match(line):
+            labelled |= match[1] == "expect"
+            if match[2]:
+                places[match[1]].add(Place(match[3] or "", int(match[4]), match[2]))
+    if not labelled:
+        raise ValueError("no `# expect:` line among the leading comments")
+    expect, also, silent = (frozenset(places[kind]) for kind in ("expect", "also", "silent"))
+    return Labels(expect, also, silent, tuple(needs))
+
+
+def expected(text: str) -> set[tuple[int, str]]:
+    """Row and id of each break that the trailing comments of an example announce."""
+    return _trailing(text, silent=False)
+
+
+def expected_silent(text: str) -> set[tuple[int, str]]:
+    """Row and id of each silently refused frame that the trailing comments of an example announce."""
+    return _trailing(text, silent=True)
+
+
+def _trailing(text: str, silent: bool) -> set[tuple[int, str]]:
+    found: set[tuple[int, str]] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        match = TRAILING.match(token.string) if token.type == tokenize.COMMENT else None
+        if match and bool(match[1]) is silent:
+            found |= {(token.start[0], code) for code in ID.findall(match[2])}
+    return found
+
+
+def example_problems(text: str, observed: Observed) -> list[str]:
+    """What an example says wrongly, in words; empty when Dynamo does what its comments announce."""
+    problems = _differences(expected(text), observed.places(), "break")
+    problems += _differences(expected_silent(text), observed.silent_places(), "silent refusal")
+    if observed.error:
+        problems.append(f"it ends with {observed.error}")
+    if not observed.traced:
+        problems.append("Dynamo traced none of it: is the compiled function called?")
+    return problems
+
+
+def _differences(want: set[tuple[int, str]], got: set[tuple[int, str]], what: str) -> list[str]:
+    missing = [f"no {what} {code} at line {row}" for row, code in sorted(want - got)]
+    surplus = [f"unannounced {what} {code} at line {row}" for row, code in sorted(got - want)]
+    return missing + surplus
+
+
+def program_problems(labels: Labels, observed: Observed) -> list[str]:
+    """How a program's header differs from what was observed, in words; empty when it is true."""
+    problems = []
+    for kind, want, got in (
+        ("expect", labels.expect, _places(observed.breaks)),
+        ("also", labels.also, _wraps(observed.breaks)),
+        ("silent", labels.silent, _places(observed.silent)),
+    ):
+        problems += [f"{kind}: {place} did not happen" for place in sorted(want - got)]
+        problems += [f"{kind}: {place} is not in the header" for place in sorted(got - want)]
+    return problems
+
+
+def header_lines(observed: Observed) -> list[str]:
+    """The header that is true of an observation."""
+    breaks = _places(observed.breaks)
+    lines = [f"# expect: {place}" for place in sorted(breaks)] or ["# expect: none"]
+    lines += [f"# also: {place}" for place in sorted(_wraps(observed.breaks))]
+    return lines + [f"# silent: {place}" for place in sorted(_places(observed.silent))]
+
+
+def _places(breaks: tuple[Break, ...]) -> set[Place]:
+    return {Place(b.file, b.row, b.gb_id) for b in breaks}
+
+
+def _wraps(breaks: tuple[Break, ...]) -> set[Place]:
+    wraps = {Place(b.file, b.row, code) for b in breaks for code in b.wrapped_by}
+    return wraps - _places(breaks)
+
+
+def files_of(program: Path) -> list[Path]:
+    """The Python files of a program: itself, or all of its folder."""
+    return [program] if program.is_file() else sorted(program.rglob("*.py"))

@@ -1,0 +1,65 @@
+"""What Dynamo did with a program, as plain data that travels between processes."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Request(msgspec.Struct, frozen=True):
+    """Run the file `path`; `key` comes back with the answer; `limit` is in seconds."""
+
+    key: int
+    path: str
+    limit: float
+
+
+class Break(msgspec.Struct, frozen=True):
+    """One graph break, or one frame that Dynamo refused.
+
+    gb_id: id in torch's registry, "GB????" when Dynamo gave none.
+    row: line of the innermost frame that belongs to the program; 0 when no frame does.
+    file: "" for the program's own file, else the path of another file of its folder, relative to it.
+    wrapped_by: ids reported "while handling this graph break", such as GB7000 for a break in a loop.
+    reason: first line of Dynamo's message.
+    """
+
+    gb_id: str
+    row: int
+    file: str = ""
+    wrapped_by: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """One run of a program.
+
+    breaks: distinct graph breaks in order of appearance.
+    silent: frames refused without a graph break being logged (a generator function, for example).
+    error: the exception that left the program, "" for a normal end; also "time limit …" and "process died …".
+    output: what it wrote to stdout.
+    traced: rows Dynamo traced, by file ("" for the program's own); says whether a clean line was looked at at all.
+    graphs: how many graphs were captured.
+    """
+
+    breaks: tuple[Break, ...] = ()
+    silent: tuple[Break, ...] = ()
+    error: str = ""
+    output: str = ""
+    traced: dict[str, list[int]] = {}
+    graphs: int = 0
+    seconds: float = 0.0
+
+    def places(self) -> set[tuple[int, str]]:
+        """Row and id of each break in the program's own file."""
+        return {(b.row, b.gb_id) for b in self.breaks if not b.file}
+
+    def silent_places(self) -> set[tuple[int, str]]:
+        """Row and id of each silently refused frame in the program's own file."""
+        return {(b.row, b.gb_id) for b in self.silent if not b.file}
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the run of request `key` showed."""
+
+    key: int
+    observed: Observed
