@@ -1,0 +1,157 @@
+"""Module names from the way files lie in folders."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cached_property
+
+_STANDARD = frozenset(sys.stdlib_module_names)
+
+
+def is_foreign(name: str) -> bool:
+    """Whether a module is torch's or Python's own, which are never read."""
+    head = name.partition(".")[0]
+    return head == "torch" or head in _STANDARD
+
+
+class Layout:
+    """Names of files and files of names; folders and files are looked at once and remembered.
+
+    files: absolute paths of the project's files.
+    search_paths: folders that absolute imports are looked up in after the project, as sys.path is.
+    """
+
+    def __init__(self, files: list[str], search_paths: list[str]) -> None:
+        self.files = files
+        self.search_paths = search_paths
+        self._packages: dict[str, str] = {}
+        self._is_file: dict[str, bool] = dict.fromkeys(files, True)
+        self._found: dict[tuple[str, str], str] = {}
+
+    def name(self, path: str) -> tuple[str, str]:
+        """Dotted module name and package of a file; the package is what its relative imports start from.
+
+        A file outside any package is a top-level module, whatever its folder; its relative imports (it may be part of
+        a namespace package) start from the folders below the project's root.
+        """
+        folder, file = os.path.split(path)
+        stem = file.removesuffix(".py")
+        package = self.package(folder)
+        if package:
+            return (package, package) if stem == "__init__" else (f"{package}.{stem}", package)
+        return stem, self._namespace(folder)
+
+    def package(self, folder: str) -> str:
+        """Dotted package a folder stands for, "" when neither it nor a folder above it has an `__init__.py`."""
+        known = self._packages.get(folder)
+        if known is not None:
+            return known
+        parent, name = os.path.split(folder)
+        above = self.package(parent) if parent != folder else ""
+        if above:
+            package = f"{above}.{name}"
+        else:
+            package = name if self._exists(os.path.join(folder, "__init__.py")) else ""
+        self._packages[folder] = package
+        return package
+
+    def find(self, name: str, folder: str) -> str:
+        """Path of the module `name` as seen from a file in `folder` ("" for from nowhere); "" if there is none.
+
+        Torch and the standard library are never found, save that a file beside a script hides a standard module.
+        """
+        key = folder, name
+        path = self._found.get(key)
+        if path is None:
+            path = self._found[key] = self._find(name, folder)
+        return path
+
+    def is_available(self, head: str) -> bool:
+        """Whether a top-level module exists at all, readable or not (an extension module is not)."""
+        if head == "torch" or head in _STANDARD or self.find(head, ""):
+            return True
+        return head in self._installed_names
+
+    @cached_property
+    def _installed_names(self) -> set[str]:
+        names: set[str] = set()
+        for root in self.search_paths:
+            try:
+                names.update(entry.partition(".")[0] for entry in os.listdir(root))
+            except OSError:
+                continue
+        return names
+
+    def _find(self, name: str, folder: str) -> str:
+        head = name.partition(".")[0]
+        if not head or head == "torch":
+            return ""
+        if folder and not self.package(folder):
+            beside = self._below(folder, name)
+            if beside:
+                return beside
+        if head in _STANDARD:
+            return ""
+        return self._in_project(name, folder) or self._installed(name)
+
+    def _in_project(self, name: str, folder: str) -> str:
+        paths = self._names.get(name, ())
+        if len(paths) == 1:
+            return paths[0]
+        if paths:
+            return max(paths, key=lambda path: len(os.path.commonpath([path, folder or "/"])))
+        for above in self._ancestors(folder):
+            path = self._below(above, name)
+            if path:
+                return path
+        return ""
+
+    def _installed(self, name: str) -> str:
+        return next((path for root in self.search_paths if (path := self._below(root, name))), "")
+
+    def _below(self, root: str, name: str) -> str:
+        base = os.path.join(root, *name.split("."))
+        package = os.path.join(base, "__init__.py")
+        if self._exists(package):
+            return package
+        return base + ".py" if self._exists(base + ".py") else ""
+
+    def _exists(self, path: str) -> bool:
+        known = self._is_file.get(path)
+        if known is None:
+            known = self._is_file[path] = os.path.isfile(path)
+        return known
+
+    def _ancestors(self, folder: str) -> list[str]:
+        """The folder and those above it, up to and including the project's root."""
+        root, found = self.root, []
+        while folder and (folder == root or folder.startswith(root.rstrip(os.sep) + os.sep)):
+            found.append(folder)
+            folder, last = os.path.dirname(folder), folder
+            if folder == last:
+                break
+        return found
+
+    def _namespace(self, folder: str) -> str:
+        relative = os.path.relpath(folder, self.root)
+        return "" if relative.startswith(os.pardir) or relative == os.curdir else relative.replace(os.sep, ".")
+
+    @cached_property
+    def root(self) -> str:
+        """Folder above the deepest folder that holds all files of the project."""
+        folders = {os.path.dirname(path) for path in self.files}
+        try:
+            return os.path.dirname(os.path.commonpath(folders)) if folders else os.sep
+        except ValueError:  # several drives
+            return os.sep
+
+    @cached_property
+    def _names(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = {}
+        for path in self.files:
+            if self.package(os.path.dirname(path)):
+                names.setdefault(self.name(path)[0], []).append(path)
+            else:
+                names.setdefault(os.path.basename(path).removesuffix(".py"), []).append(path)
+        return names

@@ -1,0 +1,137 @@
+"""What the index knows of one source file: names and spans, never values.
+
+Everything here is plain data (msgspec structs) so that it can be cached by content hash and loaded fast.
+Rows are 1-based; spans are inclusive and include decorators.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Binding(msgspec.Struct, array_like=True, gc=False):
+    """One way a module- or class-level name gets its value.
+
+    kind: "import", "def", "class", "assign" or "other" (for-target, with-target, del, augmented assignment).
+    start, end: rows of the binding statement (decorators included).
+    guard: where the statement stands: "" (always), "then" (body of an `if` or `try`), "else" (else branch),
+        "except" (an except handler), "typing" (under TYPE_CHECKING: never runs).
+    target: for "import" the absolute dotted module ("" if a relative import climbs out of the package);
+        for "def" and "class" the qualified name inside the module.
+    attr: for `from target import attr`, the imported name ("*" for a star import); else "".
+    """
+
+    kind: str
+    start: int
+    end: int
+    guard: str = ""
+    target: str = ""
+    attr: str = ""
+
+
+class FunctionInfo(msgspec.Struct, array_like=True, gc=False):
+    """A `def` that stands at module level or directly in a (possibly nested) class body.
+
+    Functions nested in functions are not listed: the interpreter meets them in their parent's tree.
+    qualname: "f" or "Class.method"; a redefinition gets its own entry (the list keeps source order).
+    decorators: source text of each decorator expression, outermost first.
+    calls: the distinct last components of called names in the body ("relu" for F.relu(x)), nested code included.
+    self_calls: distinct dotted texts called on self ("self.encoder", "self.helper").
+    """
+
+    qualname: str
+    start: int
+    end: int
+    owner: str = ""  # qualified name of the class it stands in, "" at module level
+    decorators: tuple[str, ...] = ()
+    is_async: bool = False
+    is_generator: bool = False
+    calls: tuple[str, ...] = ()
+    self_calls: tuple[str, ...] = ()
+
+
+class ClassInfo(msgspec.Struct, array_like=True, gc=False):
+    """A class at module level or nested in another class.
+
+    bases: source text of positional bases; keywords: (name, source text) such as metaclass.
+    methods: name → index into ModuleInfo.functions of the definition that wins (last, preferring guard "" / "then").
+    bindings: class-level names other than methods, source order kept per name.
+    annotations: class-level annotated names → (annotation text, has default), in source order (dataclass fields).
+    """
+
+    qualname: str
+    start: int
+    end: int
+    bases: tuple[str, ...] = ()
+    keywords: tuple[tuple[str, str], ...] = ()
+    decorators: tuple[str, ...] = ()
+    methods: dict[str, int] = {}
+    bindings: dict[str, list[Binding]] = {}
+    annotations: dict[str, tuple[str, bool]] = {}
+
+
+class CompileSite(msgspec.Struct, array_like=True, gc=False):
+    """A place where the source asks torch to compile something.
+
+    kind: "call" (torch.compile(...), also through an alias), "method" (x.compile(...) in a file that imports torch,
+        or a file where the receiver is plausibly a module; not re.compile), "decorator", "partial".
+    function: qualname of the listed function whose body (or decorator list) holds it, "" at module level.
+    """
+
+    row: int
+    kind: str
+    function: str = ""
+
+
+class Suppression(msgspec.Struct, array_like=True, gc=False):
+    """A comment that silences findings.
+
+    codes: what it names (codes, prefixes or slugs, upper/lower as written); empty means everything.
+    rows: the rows it covers ((row, row) for a line comment, a whole multi-line statement when the comment ends it,
+        (1, last row) for a file-level one).
+    form: "noqa", "ignore" (gblint: ignore[...]), "file-noqa" (gblint: noqa or gblint: skip-file style).
+    """
+
+    row: int
+    codes: tuple[str, ...]
+    first: int
+    last: int
+    form: str
+
+
+class ModuleInfo(msgspec.Struct, array_like=True):
+    """The index of one file.
+
+    name: dotted module name; package: dotted package that relative imports start from.
+    statements: spans of all top-level statements, in order: (start, end, kind) with kind "def", "class", "import",
+        "code"; used when the module itself is executed (a script).
+    is_script: it has top-level code that does more than define names (calls, loops, `if __name__ == "__main__"`).
+    torch_settings: dotted torch config assignments found anywhere: ("torch._dynamo.config.capture_scalar_outputs", "True", row).
+    yields: always False for a module; error: syntax error message with row, when it could not be parsed ("" if fine).
+    exports: literal __all__ if there is one, else None.
+    lazy: public name → submodule for packages that import lazily (`_import_structure` dicts, `__getattr__` tables,
+        `define_import_structure(...)` packages leave it empty and the resolver looks into submodules).
+    """
+
+    name: str
+    package: str
+    path: str
+    digest: str
+    rows: int
+    bindings: dict[str, list[Binding]]
+    stars: list[str]
+    functions: list[FunctionInfo]
+    classes: dict[str, ClassInfo]
+    statements: list[tuple[int, int, str]]
+    compile_sites: list[CompileSite]
+    suppressions: list[Suppression]
+    torch_settings: list[tuple[str, str, int]]
+    is_script: bool = False
+    imports_torch: bool = False
+    error: str = ""
+    error_row: int = 0
+    exports: list[str] | None = None
+    lazy: dict[str, str] = {}
+    error_column: int = 0  # 1-based, 0 if unknown
+    error_kind: str = ""  # a Diagnostic kind: "invalid-syntax", "unreadable", "bad-encoding", "too-large"
+    globals_written: tuple[str, ...] = ()  # names that functions rebind through `global`

@@ -1,0 +1,339 @@
+"""The files of a project and of the libraries it imports, and what a name in one of them stands for."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from gblint.index.build import build_index, guard_rank
+from gblint.index.layout import Layout, is_foreign
+from gblint.index.model import Binding, ModuleInfo
+from gblint.source import SourceError, decode, read_bytes
+
+_DECODED_FILES = 64
+_DEPTH = 40  # imports followed in a row before a name is given up
+
+
+class Index(Protocol):
+    """Where indexes are kept between runs; see gblint.index.cache."""
+
+    def digest(self, path: str) -> str: ...
+
+    def load(self, digest: str, name: str, package: str) -> ModuleInfo | None: ...
+
+    def store(self, path: str, info: ModuleInfo) -> None: ...
+
+
+class Resolved(NamedTuple):
+    """What a name stands for.
+
+    kind: "function", "class", "assign" (any other value; `binding` says where it gets it), "module", or "external":
+        it leaves what can be read (torch, the standard library, a library that is not installed, a name a module
+        makes up at run time) and only `dotted` is known.
+    info: the module that defines it, for "module" the module itself; None for "external".
+    qualname: its name inside that module, "" for a module.
+    dotted: absolute dotted name.
+    """
+
+    kind: str
+    info: ModuleInfo | None
+    qualname: str
+    binding: Binding | None
+    dotted: str
+
+
+@dataclass
+class Dependencies:
+    """What an answer rested on: paths of the files used, and (folder of the importer, module) not found."""
+
+    files: set[str] = field(default_factory=set)
+    missing: set[tuple[str, str]] = field(default_factory=set)
+
+    def update(self, other: Dependencies) -> None:
+        self.files |= other.files
+        self.missing |= other.missing
+
+
+class Project:
+    """Indexes on demand, with what was asked recorded.
+
+    files: the project's own files.
+    search_paths: folders of installed libraries, in the order of sys.path.
+    cache: indexes of earlier runs, or None.
+    overlay: contents that stand in for files on disk (an editor's buffer, standard input).
+    """
+
+    def __init__(
+        self,
+        files: list[Path],
+        search_paths: list[Path],
+        cache: Index | None = None,
+        overlay: Mapping[Path, bytes] | None = None,
+    ) -> None:
+        self.files = list(dict.fromkeys(map(os.path.abspath, files)))
+        self.cache = cache
+        self._layout = Layout(self.files, [os.path.abspath(path) for path in search_paths])
+        self._overlay = {os.path.abspath(path): data for path, data in (overlay or {}).items()}
+        self._infos: dict[str, ModuleInfo] = {}
+        self._lines: OrderedDict[str, list[str]] = OrderedDict()
+        self._resolved: dict[tuple[str, str], tuple[Resolved | None, Dependencies]] = {}
+        self._recorders: list[Dependencies] = []
+
+    def info(self, path: str | Path) -> ModuleInfo:
+        """The index of a file; one that cannot be read or parsed says so in `error` and is otherwise empty."""
+        key = os.path.abspath(path)
+        if self._recorders:
+            self._recorders[-1].files.add(key)
+        info = self._infos.get(key)
+        if info is None:
+            info = self._infos[key] = self._load(key)
+        return info
+
+    def find(self, module_name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
+        """The module an absolute import means: project first, then installed libraries.
+
+        importer: the importing module; a script sees the files beside it first. None for torch, the standard library
+        and whatever is not there.
+        """
+        folder = os.path.dirname(importer.path) if importer else ""
+        path = self._layout.find(module_name, folder)
+        if path:
+            return self.info(path)
+        if self._recorders and not is_foreign(module_name):
+            self._recorders[-1].missing.add((folder, module_name))
+        return None
+
+    def is_missing(self, folder: str, module_name: str) -> bool:
+        """Whether a module recorded as missing is still not found."""
+        return not self._layout.find(module_name, folder)
+
+    def is_available(self, dotted: str) -> bool:
+        """Whether the top-level module of a dotted name is there: torch, standard, the project's or installed."""
+        return self._layout.is_available(dotted.partition(".")[0])
+
+    def resolve(self, info: ModuleInfo, name: str) -> Resolved | None:
+        """What a module-level name of `info`, or a dotted path from one ("F.relu", "Class.method"), stands for.
+
+        Imports are followed through re-exports, star imports, lazy packages and submodules. None if nothing binds the
+        name (a builtin, a local name, an attribute of a value).
+        """
+        key = info.path, name
+        known = self._resolved.get(key)
+        if known is None:
+            self._resolved[key] = None, Dependencies()  # what a name that needs itself finds
+            with self.track() as used:
+                answer = _Search(self).path(info, name)
+            known = self._resolved[key] = answer, used
+        if self._recorders:
+            self._recorders[-1].update(known[1])
+        return known[0]
+
+    def lines(self, info: ModuleInfo, start: int, end: int) -> str:
+        """Source text of rows start to end (1-based, inclusive), "" when the file can no longer be read."""
+        lines = self._lines.get(info.path)
+        if lines is None:
+            lines = self._lines[info.path] = self._read_lines(info.path)
+            if len(self._lines) > _DECODED_FILES:
+                self._lines.popitem(last=False)
+        else:
+            self._lines.move_to_end(info.path)
+        return "\n".join(lines[max(start - 1, 0) : end])
+
+    @contextmanager
+    def track(self) -> Iterator[Dependencies]:
+        """Record, while active, what every answer rests on; recorders nest, and an outer one sees it all."""
+        recorder = Dependencies()
+        self._recorders.append(recorder)
+        try:
+            yield recorder
+        finally:
+            self._recorders.pop()
+            if self._recorders:
+                self._recorders[-1].update(recorder)
+
+    def _load(self, path: str) -> ModuleInfo:
+        name, package = self._layout.name(path)
+        if self.cache is not None and path not in self._overlay:
+            digest = self.cache.digest(path)
+            known = self.cache.load(digest, name, package) if digest else None
+            if known is not None:
+                known.path = path
+                return known
+        return self._index(path, name, package)
+
+    def _index(self, path: str, name: str, package: str) -> ModuleInfo:
+        try:
+            data = self._bytes(path)
+            digest = blake2b(data, digest_size=16).hexdigest()
+            text = decode(data).text
+        except SourceError as error:
+            info = ModuleInfo(name, package, path, "", 0, {}, [], [], {}, [], [], [], [])
+            info.error, info.error_kind = error.message, error.kind
+            info.error_row, info.error_column = error.row, error.column
+            return info
+        info = build_index(text, path, name, package, digest)
+        if self.cache is not None and path not in self._overlay:
+            self.cache.store(path, info)
+        return info
+
+    def _bytes(self, path: str) -> bytes:
+        data = self._overlay.get(path)
+        return read_bytes(path) if data is None else data
+
+    def _read_lines(self, path: str) -> list[str]:
+        try:
+            text = decode(self._bytes(path)).text
+        except SourceError:
+            return []
+        return text.replace("\r\n", "\n").replace("\r", "\n").split("\n") if "\r" in text else text.split("\n")
+
+
+class _Search:
+    """One resolution: follows a chain of imports, each (module, name) at most once."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.seen: set[tuple[str, str]] = set()
+        self.depth = 0
+
+    def path(self, info: ModuleInfo, dotted: str) -> Resolved | None:
+        head, *rest = dotted.split(".")
+        found = self.name(info, head)
+        for attribute in rest:
+            if found is None:
+                return None
+            self.seen.clear()
+            found = self.attribute(info, found, attribute)
+        return found
+
+    def attribute(self, importer: ModuleInfo, owner: Resolved, name: str) -> Resolved | None:
+        if owner.kind == "external":
+            # A folder without `__init__.py` cannot be read, but the modules in it can.
+            module = self.project.find(f"{owner.dotted}.{name}", importer)
+            return _module(module) if module else _external(f"{owner.dotted}.{name}")
+        if owner.info is None:
+            return None
+        if owner.kind == "module":
+            return self.member(owner.info, name)
+        if owner.kind == "class":
+            return self.class_member(owner.info, owner.qualname, name)
+        return None
+
+    def member(self, info: ModuleInfo, name: str) -> Resolved:
+        """`info.name` where the module is known: what nothing binds there is made at run time."""
+        found = self.name(info, name)
+        if found is not None:
+            return found
+        submodule = self.project.find(f"{info.name}.{name}", info) if _is_package(info) else None
+        return _module(submodule) if submodule else _external(f"{info.name}.{name}")
+
+    def name(self, info: ModuleInfo, name: str) -> Resolved | None:
+        key = info.path, name
+        if key in self.seen or self.depth > _DEPTH:
+            return None
+        self.seen.add(key)
+        self.depth += 1
+        found = self._bound(info, name) or self.lazy(info, name) or self.star(info, name)
+        self.depth -= 1
+        return found
+
+    def _bound(self, info: ModuleInfo, name: str) -> Resolved | None:
+        """What the bindings of the module itself say; those of a library that is not installed come last."""
+        fallback = None
+        for binding in _by_preference(info.bindings.get(name, [])):
+            found = self.binding(info, name, binding)
+            if found is None:
+                continue
+            if found.kind != "external" or self.project.is_available(found.dotted):
+                return found
+            fallback = fallback or found
+        return fallback
+
+    def binding(self, info: ModuleInfo, name: str, binding: Binding) -> Resolved | None:
+        if binding.kind == "import":
+            return self.imported(info, binding)
+        kinds = {"def": "function", "class": "class"}
+        kind = kinds.get(binding.kind, "assign")
+        return Resolved(kind, info, binding.target or name, binding, f"{info.name}.{binding.target or name}")
+
+    def imported(self, info: ModuleInfo, binding: Binding) -> Resolved | None:
+        if not binding.target:
+            return None
+        module = self.project.find(binding.target, info)
+        if not binding.attr:
+            return _module(module) if module else _external(binding.target)
+        if module is not None:
+            return self.member(module, binding.attr)
+        # A namespace package has no file of its own, but its modules do.
+        submodule = self.project.find(f"{binding.target}.{binding.attr}", info)
+        return _module(submodule) if submodule else _external(f"{binding.target}.{binding.attr}")
+
+    def lazy(self, info: ModuleInfo, name: str) -> Resolved | None:
+        place = info.lazy.get(name)
+        if place is None:
+            return None
+        target, _, attribute = place.partition(":")
+        target = target.lstrip(".")
+        module = self.project.find(f"{info.name}.{target}", info) or self.project.find(target, info)
+        return self.member(module, attribute or name) if module else None
+
+    def star(self, info: ModuleInfo, name: str) -> Resolved | None:
+        outside = None
+        for binding in _by_preference(info.bindings.get("*", [])):
+            module = self.project.find(binding.target, info) if binding.target else None
+            if module is None:
+                outside = outside or binding.target
+            elif name in module.exports if module.exports is not None else not name.startswith("_"):
+                found = self.name(module, name)
+                if found is not None:
+                    return found
+        if not outside or name.startswith("_") or hasattr(builtins, name):
+            return None
+        return _external(f"{outside}.{name}")
+
+    def class_member(self, info: ModuleInfo, qualname: str, name: str) -> Resolved | None:
+        """An attribute of a class, looked up in the class and then in its bases, depth first."""
+        key = f"{info.path}:{qualname}", name
+        described = info.classes.get(qualname)
+        if described is None or key in self.seen:
+            return None
+        self.seen.add(key)
+        dotted = f"{info.name}.{qualname}.{name}"
+        if name in described.methods:
+            return Resolved("function", info, f"{qualname}.{name}", None, dotted)
+        for binding in _by_preference(described.bindings.get(name, [])):
+            found = self.binding(info, f"{qualname}.{name}", binding)
+            if found is not None:
+                return found
+        for base in described.bases:
+            parent = self.project.resolve(info, base)
+            if parent is not None and parent.kind == "class" and parent.info is not None:
+                found = self.class_member(parent.info, parent.qualname, name)
+                if found is not None:
+                    return found
+        return None
+
+
+def _by_preference(bindings: list[Binding]) -> list[Binding]:
+    if len(bindings) < 2:
+        return bindings
+    return sorted(reversed(bindings), key=lambda binding: guard_rank(binding.guard))
+
+
+def _is_package(info: ModuleInfo) -> bool:
+    return os.path.basename(info.path) == "__init__.py"
+
+
+def _module(info: ModuleInfo) -> Resolved:
+    return Resolved("module", info, "", None, info.name)
+
+
+def _external(dotted: str) -> Resolved:
+    return Resolved("external", None, "", None, dotted)
