@@ -1,12 +1,13 @@
 """Run programs under the installed torch and see where Dynamo breaks the graph.
 
     with DynamoRunner() as runner:
-        observed = runner.observe(text)                 # source text, or a Path: a file, or a folder with main.py
-        for observed in runner.observe_all(many): ...   # in order, several at a time
+        observed = runner.observe(text)  # source text, or a Path: a file, or a folder with main.py
+        for observed in runner.observe_all(many): ...  # in order, several at a time
 
-Each program runs as `__main__` in a process of its own, with one torch thread, a scratch working directory, a time
-limit, and `torch.compile`'s default backend replaced by "eager" (what Dynamo does is the same, and no compiler is
-needed). The first program costs a few seconds (importing torch), each later one 0.1 to 0.5.
+Each program runs as `__main__` in a process of its own, with one torch thread, a scratch working
+directory, a time limit, and `torch.compile`'s default backend replaced by one that runs graphs as
+they are (what Dynamo does is the same, and no compiler is needed). The first program costs a few
+seconds (importing torch), each later one 0.1 to 0.5.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ class DynamoRunner:
         self._scratch.cleanup()
 
     def observe(self, program: Program) -> Observed:
-        """Run one program. Raises FileNotFoundError for a missing path, RuntimeError when torch cannot be imported."""
+        """Run one program.
+
+        Raises FileNotFoundError for a missing path, RuntimeError when torch cannot be imported.
+        """
         return next(self.observe_all([program]))
 
     def observe_all(self, programs: Iterable[Program], jobs: int = 2) -> Iterator[Observed]:
@@ -119,4 +123,5 @@ def _open(pipe: IO[bytes] | None) -> IO[bytes]:
 def _environment() -> dict[str, str]:
     """The caller's environment without settings that would change what Dynamo does or logs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCH")}
-    return kept | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore"}
+    fixed = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore"}
+    return kept | fixed

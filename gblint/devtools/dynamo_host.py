@@ -1,11 +1,12 @@
-"""The process that runs programs under Dynamo: torch is imported once, each program runs in a fork of its own.
+"""The process that runs programs under Dynamo: torch is imported once, each program runs in a fork.
 
-`python -m gblint.devtools.dynamo_host` reads one `Request` as a JSON line from stdin and writes one `Answer` a line
-to stdout, in the order in which programs end. Started by `gblint.devtools.dynamo.DynamoRunner`.
+`python -m gblint.devtools.dynamo_host` reads one `Request` a line (JSON) from stdin and writes one
+`Answer` a line to stdout, in the order in which programs end. `DynamoRunner` starts it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
 import os
@@ -20,6 +21,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -31,7 +33,10 @@ from gblint.devtools.observed import Answer, Break, Observed, Request
 
 # Dynamo puts a link to the page of the graph break into each message; the wrapped break comes first.
 GB_LINK = re.compile(r"/gb/gb(\d{4})\.html")
-WARM_UP = "for backend in ('eager', 'inductor'): torch.compile(lambda x: [x + 1, x.item()], backend=backend)(torch.ones(1))"
+WARM_UP = """
+for backend in ("eager", "inductor"):
+    torch.compile(lambda x: [x + 1, x.item()], backend=backend)(torch.ones(1))
+"""
 FIRST_COMPILE_IMPORTS = ("torch", "sympy", "functorch", "mpmath", "networkx", "numpy")
 
 
@@ -47,9 +52,9 @@ class Watch:
         self.names: dict[str, str | None] = {}
 
     def file_of(self, filename: str) -> str | None:
-        """"" for the program's file, a relative path for a file of its folder, None for anything else."""
+        """ "" for the program's file, a relative path for a file of its folder, None for anything else."""
         if filename not in self.names:
-            self.names[filename] = self._file_of(Path(os.path.abspath(filename)))
+            self.names[filename] = self._file_of(Path(filename).absolute())
         return self.names[filename]
 
     def _file_of(self, file: Path) -> str | None:
@@ -60,11 +65,26 @@ class Watch:
         return None
 
     def place(self, stack: Iterable[Any] | None) -> tuple[str, int] | None:
-        """Innermost frame of `stack` (outermost first) that is the program's."""
+        """Innermost frame that is the program's: in `stack` (outermost first), else among those running now.
+
+        The latter is where a library function that Dynamo compiles as a frame of its own was called.
+        """
+        return self.stack_place(stack) or self.running_place()
+
+    def stack_place(self, stack: Iterable[Any] | None) -> tuple[str, int] | None:
         for frame in reversed(list(stack or ())):
             file = self.file_of(frame.filename)
             if file is not None:
                 return file, frame.lineno
+        return None
+
+    def running_place(self) -> tuple[str, int] | None:
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            file = self.file_of(frame.f_code.co_filename)
+            if file is not None:
+                return file, frame.f_lineno
+            frame = frame.f_back
         return None
 
     def broke(self, message: str, place: tuple[str, int] | None) -> None:
@@ -108,7 +128,7 @@ class Watch:
                 self.broke(message_of(exc), self.place(stack))
             original(translator, code_options, reason, exc)
 
-        tracer.log_graph_break = log_graph_break  # type: ignore[method-assign]
+        tracer.log_graph_break = log_graph_break  # type: ignore[method-assign,assignment]
 
     def _hook_refused_frames(self) -> None:
         """Two ways out of convert_frame pass by log_graph_break: a logged skip and a silent one."""
@@ -135,11 +155,11 @@ class Watch:
             except torch._dynamo.exc.Unsupported as exc:
                 if not exc.logged and not getattr(exc, "watched", False):
                     exc.watched = True  # type: ignore[attr-defined]
-                    place = watch.place(getattr(exc, "real_stack", None))
+                    place = watch.stack_place(getattr(exc, "real_stack", None))
                     watch.refused(message_of(exc), place or watch.start_of(frame.f_code))
                 raise
 
-        convert_frame.ConvertFrameAssert.__call__ = call  # type: ignore[method-assign]
+        convert_frame.ConvertFrameAssert.__call__ = call  # type: ignore[method-assign,assignment]
 
     def start_of(self, code: Any) -> tuple[str, int] | None:
         file = self.file_of(code.co_filename)
@@ -153,7 +173,7 @@ class Watch:
             self.saw(translator.f_code.co_filename, lineno)
             original(translator, lineno)
 
-        tracer.starts_line = starts_line  # type: ignore[method-assign]
+        tracer.starts_line = starts_line  # type: ignore[method-assign,assignment]
 
 
 def message_of(exc: Any) -> str:
@@ -161,7 +181,7 @@ def message_of(exc: Any) -> str:
 
 
 def use_eager_backend() -> None:
-    """Let programs write plain `torch.compile(f)`: Dynamo works alike for any backend, and this one needs no compiler."""
+    """Let programs write plain `torch.compile(f)`: Dynamo does the same for any backend."""
 
     def run_as_is(backend: Any, module: Any, inputs: Any, **_: Any) -> Callable[..., Any]:
         return module.forward  # type: ignore[no-any-return]
@@ -192,7 +212,7 @@ def observe(path: Path) -> Observed:
 
 
 def run(path: Path, watch: Watch) -> str:
-    """The exception that left the program, as text; one that carries a graph break (fullgraph=True) is noted as such."""
+    """The exception that left the program, as text; a graph break in it (fullgraph=True) is noted as such."""
     try:
         runpy.run_path(str(path), run_name="__main__")
     except BaseException as exc:
@@ -208,12 +228,13 @@ def child(request: Request, result: int) -> None:
     """Body of the forked process: run, write the answer to the descriptor `result`, end without clean-up."""
     os.setsid()
     with tempfile.TemporaryDirectory() as scratch:
-        out = os.open(os.path.join(scratch, "stdout"), os.O_CREAT | os.O_RDWR)
-        for descriptor, target in ((out, 1), (os.open(os.devnull, os.O_WRONLY), 2), (os.open(os.devnull, os.O_RDONLY), 0)):
-            os.dup2(descriptor, target)
+        stdout = Path(scratch, "stdout")
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(os.open(stdout, os.O_CREAT | os.O_WRONLY), 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.chdir(scratch)
         observed = observe(Path(request.path))
-        text = Path(scratch, "stdout").read_text(encoding="utf8", errors="replace")
+        text = stdout.read_text(encoding="utf8", errors="replace")
     answer = Answer(request.key, msgspec.structs.replace(observed, output=text[-20_000:]))
     with os.fdopen(result, "wb") as pipe:
         pipe.write(msgspec.json.encode(answer))
@@ -238,10 +259,8 @@ class Running:
 
     def finish(self, late: bool) -> bytes:
         """Reap the process (and what it started) and return the line to send."""
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         os.waitpid(self.pid, 0)
         os.close(self.pipe)
         if self.answer:
@@ -287,7 +306,7 @@ def end(
 
 
 def import_what_a_first_compile_imports() -> None:
-    """Half of a first compile is imports: learn in a child which, then have them before forking (only for speed)."""
+    """Half of a first compile is imports: learn in a child which, then have them before forking."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if not pid:
@@ -295,17 +314,18 @@ def import_what_a_first_compile_imports() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             use_eager_backend()
             exec(WARM_UP, {"torch": torch})
-            pipe.write("\n".join(name for name in sys.modules if name.partition(".")[0] in FIRST_COMPILE_IMPORTS))
+            used = [name for name in sys.modules if name.partition(".")[0] in FIRST_COMPILE_IMPORTS]
+            pipe.write("\n".join(used))
         os._exit(0)
     os.close(write_end)
     with os.fdopen(read_end) as pipe:
         names = pipe.read().split()
     os.waitpid(pid, 0)
     for name in names:
-        try:
+        with contextlib.suppress(
+            Exception
+        ):  # one that imports only in some state: the compile itself will do it
             importlib.import_module(name)
-        except Exception:
-            continue  # a module that imports only in some state; the program's own compile will do it
 
 
 def main() -> None:

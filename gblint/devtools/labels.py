@@ -18,7 +18,6 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from pathlib import Path
 
 import msgspec
 
@@ -51,7 +50,7 @@ class Labels(msgspec.Struct, frozen=True):
 
 
 def header(text: str) -> Labels:
-    """Labels in the leading comment lines of a program's text. Raises ValueError when there is no `expect` line."""
+    """Labels in the leading comment lines of a program's text. Raises ValueError without an `expect` line."""
     places: dict[str, set[Place]] = {"expect": set(), "also": set(), "silent": set()}
     needs: list[str] = []
     labelled = False
@@ -134,8 +133,3 @@ def _places(breaks: tuple[Break, ...]) -> set[Place]:
 def _wraps(breaks: tuple[Break, ...]) -> set[Place]:
     wraps = {Place(b.file, b.row, code) for b in breaks for code in b.wrapped_by}
     return wraps - _places(breaks)
-
-
-def files_of(program: Path) -> list[Path]:
-    """The Python files of a program: itself, or all of its folder."""
-    return [program] if program.is_file() else sorted(program.rglob("*.py"))

@@ -37,7 +37,7 @@ class Observed(msgspec.Struct, frozen=True):
     silent: frames refused without a graph break being logged (a generator function, for example).
     error: the exception that left the program, "" for a normal end; also "time limit …" and "process died …".
     output: what it wrote to stdout.
-    traced: rows Dynamo traced, by file ("" for the program's own); says whether a clean line was looked at at all.
+    traced: rows Dynamo traced, by file ("" for the program's own): whether a clean line was looked at at all.
     graphs: how many graphs were captured.
     """
 
