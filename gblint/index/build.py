@@ -10,15 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gblint.index.compiling import torch_use
-from gblint.index.lazy import lazy_names
+from gblint.index.imports import imported
+from gblint.index.lazy import lazy_folder, lazy_names
 from gblint.index.model import Binding, ClassInfo, FunctionInfo, ModuleInfo
 from gblint.index.suppressions import find_suppressions
-from gblint.index.walk import called_names, dotted, literal, walk
+from gblint.index.walk import called_names, dotted, literal, statements, walk, walk_scope
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 # What a file must contain before it is worth a search for compile sites or settings; `re.compile` does not count.
 _COMPILE = re.compile(r"compile\b(?<!\bre\.compile)")
-_SETTING = re.compile(r"torch\.[\w.]*(?:config\b|[ \t]*[|&]?=[^=])")
+_SETTING = re.compile(r"torch\.[\w.]+[ \t]*[|&]?=[^=]")
+_CONFIG = re.compile(r"torch\.[\w.]*config\b")
+_CONFIG_IMPORT = re.compile(r"from torch\b.*\bconfig\b")
+_NESTED = re.compile(r"^[ \t]+(?:from|import)[ \t]+torch\b", re.MULTILINE)
 _LAZY_HINTS = ("_import_structure", "__getattr__", "lazy", "LAZY", "Lazy")
 _MAIN = re.compile(r"""__name__\s*==\s*['"]__main__['"]""")
 _RANKS = {"": 0, "then": 0, "else": 1, "except": 2, "typing": 3}
@@ -86,6 +90,7 @@ class _Builder:
         self.may_walrus = ":=" in text
         self.imports: dict[str, str] = {}
         self.guards: dict[int, str] = {}  # of guarded methods, by index into the functions
+        self.nodes: list[tuple[ast.AST, set[str]]] = []  # listed functions and what they call
         self.class_guards: dict[str, str] = {}
 
     def build(self, tree: ast.Module) -> None:
@@ -95,67 +100,45 @@ class _Builder:
         info.statements = [(_start(node), node.end_lineno or node.lineno, _kind(node)) for node in tree.body]
         info.is_script = bool(_MAIN.search(self.text)) or _acts(tree.body)
         self._text_dependent(tree)
-        info.suppressions = find_suppressions(self.text, tree, info.rows)
 
     def _text_dependent(self, tree: ast.Module) -> None:
         """Passes that only few files need: the text says which."""
-        info = self.info
-        if "global " in self.text:
-            nodes = (node for node in walk(tree.body) if isinstance(node, ast.Global))
-            info.globals_written = tuple(sorted({name for node in nodes for name in node.names}))
-        if "__all__" in self.text:
+        info, text = self.info, self.text
+        if "global " in text:
+            declared = (node.names for node in statements(tree.body) if isinstance(node, ast.Global))
+            info.globals_written = tuple(sorted({name for names in declared for name in names}))
+        if "__all__" in text:
             info.exports = _exports(tree.body)
-        if any(hint in self.text for hint in _LAZY_HINTS):
+        if any(hint in text for hint in _LAZY_HINTS):
             info.lazy = lazy_names(tree.body)
-        if "torch" in self.text:
-            self._torch(tree)
-
-    def _torch(self, tree: ast.Module) -> None:
-        info, used = self.info, _uses_torch_settings(self.text)
-        info.imports_torch = self._imports_torch()
-        if used or not info.imports_torch:
-            self._nested_imports(tree)
+            info.lazy_folder = lazy_folder(tree.body)
+        if "gblint:" in text or "noqa" in text or "NOQA" in text:
+            info.suppressions = find_suppressions(self.lines[: info.rows], tree)
+        if "torch" in text:
             info.imports_torch = self._imports_torch()
-        if not used:
-            return
-        info.compile_sites, info.torch_settings = torch_use(tree, self.imports, info.functions)
-        if not info.imports_torch:
-            info.compile_sites = []
-        top_level = (site for site in info.compile_sites if not site.function)
-        info.is_script = info.is_script or any(site.kind != "decorator" for site in top_level)
+            if info.imports_torch:
+                self._torch_use(tree)
 
     def _imports_torch(self) -> bool:
+        """Whether torch is imported anywhere, functions included."""
         targets = (*self.imports.values(), *self.info.stars)
-        return any(target == "torch" or target.startswith("torch.") for target in targets)
+        if any((target + ".").startswith("torch.") for target in targets):
+            return True
+        return ("import torch" in self.text or "from torch" in self.text) and bool(_NESTED.search(self.text))
 
-    def _nested_imports(self, tree: ast.Module) -> None:
-        for node in walk(tree.body):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                for name, target, attr in self._imported(node):
-                    self.imports.setdefault(name, f"{target}.{attr}" if attr else target)
-
-    def _imported(self, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str, str]]:
-        """(bound name, absolute module, attribute) of each name an import binds; "*" stands for all."""
-        if isinstance(node, ast.ImportFrom):
-            module = self._absolute(node)
-            for alias in node.names:
-                yield alias.asname or alias.name, module, alias.name
+    def _torch_use(self, tree: ast.Module) -> None:
+        info, text = self.info, self.text
+        compiles = "compile" in text and bool(_COMPILE.search(text))
+        if _sets_torch(text):
+            closed: set[ast.AST] = set()
+        elif compiles:
+            names = {"compile", *(name for name, target in self.imports.items() if target == "torch.compile")}
+            closed = {node for node, calls in self.nodes if names.isdisjoint(calls)}
+        else:
             return
-        for alias in node.names:
-            if alias.asname:
-                yield alias.asname, alias.name, ""
-            else:
-                head = alias.name.partition(".")[0]
-                yield head, head, ""
-
-    def _absolute(self, node: ast.ImportFrom) -> str:
-        if not node.level:
-            return node.module or ""
-        parts = self.info.package.split(".") if self.info.package else []
-        if node.level > len(parts):
-            return ""
-        base = parts[: len(parts) - node.level + 1]
-        return ".".join([*base, node.module] if node.module else base)
+        info.compile_sites, info.torch_settings = torch_use(tree, closed, info)
+        top_level = (site for site in info.compile_sites if not site.function)
+        info.is_script = info.is_script or any(site.kind != "decorator" for site in top_level)
 
     def _block(
         self, body: list[ast.stmt], guard: str, owner: ClassInfo | None, bindings: dict[str, list[Binding]]
@@ -210,7 +193,7 @@ class _Builder:
         if not self.may_walrus:
             return
         expressions = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
-        for child in walk(expressions, into_definitions=False):
+        for child in walk_scope(expressions):
             if isinstance(child, ast.NamedExpr):
                 span = node.lineno, node.end_lineno or node.lineno
                 self._bind(bindings, child.target.id, Binding("other", *span, guard))
@@ -225,13 +208,13 @@ class _Builder:
     def _import(
         self, node: ast.Import | ast.ImportFrom, guard: str, bindings: dict[str, list[Binding]]
     ) -> None:
-        for name, target, attr in self._imported(node):
-            if attr == "*":
-                self.info.stars.append(target)
+        for name in imported(node, self.info.package):
+            if name.attr == "*":
+                self.info.stars.append(name.target)
             else:
-                self.imports[name] = f"{target}.{attr}" if attr else target
-            binding = Binding("import", node.lineno, node.end_lineno or node.lineno, guard, target, attr)
-            self._bind(bindings, name, binding)
+                self.imports[name.name] = name.dotted
+            span = node.lineno, node.end_lineno or node.lineno
+            self._bind(bindings, name.name, Binding("import", *span, guard, name.target, name.attr))
 
     def _function(
         self,
@@ -241,6 +224,7 @@ class _Builder:
         bindings: dict[str, list[Binding]],
     ) -> None:
         calls, on_self = called_names(node.body)
+        self.nodes.append((node, calls))
         start, end = _start(node), node.end_lineno or node.lineno
         qualname = f"{owner.qualname}.{node.name}" if owner else node.name
         function = FunctionInfo(
@@ -250,7 +234,7 @@ class _Builder:
             owner.qualname if owner else "",
             tuple([self._segment(decorator) for decorator in node.decorator_list]),
             isinstance(node, ast.AsyncFunctionDef),
-            self.may_yield and _yields(node.body),
+            self.may_yield and self._yields(node),
             tuple(sorted(calls)),
             tuple(sorted(on_self)),
         )
@@ -259,6 +243,11 @@ class _Builder:
             self._bind(bindings, node.name, Binding("def", start, end, guard, qualname))
         else:
             self._method(owner, node.name, guard)
+
+    def _yields(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        if not any("yield" in line for line in self.lines[node.lineno - 1 : node.end_lineno]):
+            return False
+        return any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in walk_scope(node.body))
 
     def _method(self, owner: ClassInfo, name: str, guard: str) -> None:
         """Let the last definition win, save that a setter or deleter never hides its getter."""
@@ -300,7 +289,7 @@ class _Builder:
     def _segment(self, node: ast.expr) -> str:
         """Source text of an expression, as written."""
         if node.__class__ is ast.Name:
-            return node.id  # type: ignore[attr-defined,no-any-return]
+            return node.id 
         text = dotted(node)
         if text is not None:
             return text
@@ -316,10 +305,12 @@ class _Builder:
         return b"\n".join(pieces).decode()
 
 
-def _uses_torch_settings(text: str) -> bool:
-    if "_dynamo" in text or "_inductor" in text or _SETTING.search(text):
+def _sets_torch(text: str) -> bool:
+    """Whether a text may change a setting of torch: a dotted assignment at the start of a line, or a config module."""
+    if "_dynamo" in text or "_inductor" in text or _CONFIG.search(text) or _CONFIG_IMPORT.search(text):
         return True
-    return "compile" in text and bool(_COMPILE.search(text))
+    found = (match.start() for match in _SETTING.finditer(text))
+    return any(not text[text.rfind("\n", 0, start) + 1 : start].strip() for start in found)
 
 
 def _start(node: ast.stmt) -> int:
@@ -348,11 +339,6 @@ def _typing_test(test: ast.expr) -> tuple[bool, bool]:
     if isinstance(test, ast.BoolOp):
         return any(_typing_test(value) == (True, False) for value in test.values), False
     return (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING", False
-
-
-def _yields(body: list[ast.stmt]) -> bool:
-    inside = walk((node for node in body if not isinstance(node, ast.ClassDef)), into_definitions=False)
-    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in inside)
 
 
 def _blocks(node: ast.stmt) -> Iterator[tuple[list[ast.stmt], str]]:

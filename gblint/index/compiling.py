@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from gblint.index.model import CompileSite, FunctionInfo
+from gblint.index.imports import imported
+from gblint.index.model import CompileSite, FunctionInfo, ModuleInfo
 from gblint.index.walk import dotted, literal, walk
 
 _COMPILERS = frozenset({"torch.compile", "torch._dynamo.optimize"})
@@ -23,16 +24,16 @@ class TorchUse(NamedTuple):
     settings: list[tuple[str, str, int]]
 
 
-def torch_use(tree: ast.Module, imports: dict[str, str], functions: list[FunctionInfo]) -> TorchUse:
+def torch_use(tree: ast.Module, closed: Collection[ast.AST], info: ModuleInfo) -> TorchUse:
     """Find compile sites and torch settings.
 
-    imports: every name any import of the file binds → the absolute dotted name it stands for.
-    functions: the listed functions, to tell which of them a site stands in.
+    closed: function definitions known to hold neither, which are not searched; info: the index so far.
     """
-    finder = _Finder(imports)
-    for node in walk(tree.body):
-        finder.visit(node)
-    sites = [CompileSite(row, kind, _holder(row, functions)) for row, kind in sorted(finder.sites())]
+    finder = _Finder()
+    for node in walk(tree.body, closed):
+        finder.collect(node)
+    finder.finish(info.package)
+    sites = [CompileSite(row, kind, _holder(row, info.functions)) for row, kind in sorted(finder.sites())]
     return TorchUse(sites, sorted(finder.settings, key=lambda setting: setting[2]))
 
 
@@ -41,23 +42,36 @@ def _holder(row: int, functions: list[FunctionInfo]) -> str:
 
 
 class _Finder:
-    def __init__(self, imports: dict[str, str]) -> None:
-        self.imports = imports
+    def __init__(self) -> None:
+        self.imports: dict[str, str] = {}
         self.compilers: set[str] = set()  # names that an assignment makes stand for torch.compile
         self.calls: list[ast.Call] = []
         self.decorators: list[ast.expr] = []
+        self.import_nodes: list[ast.Import | ast.ImportFrom] = []
+        self.assignments: list[tuple[list[ast.expr], ast.expr]] = []
         self.settings: list[tuple[str, str, int]] = []
 
-    def visit(self, node: ast.AST) -> None:
+    def collect(self, node: ast.AST) -> None:
         if isinstance(node, ast.Call):
             self.calls.append(node)
-            self._setting_call(node)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             self.decorators.extend(node.decorator_list)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            self.import_nodes.append(node)
         elif isinstance(node, ast.Assign):
-            self._assign(node.targets, node.value)
+            self.assignments.append((node.targets, node.value))
         elif isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None:
-            self._assign([node.target], node.value)
+            self.assignments.append(([node.target], node.value))
+
+    def finish(self, package: str) -> None:
+        """Once all imports are known, wherever they stand, read assignments and calls."""
+        for node in sorted(self.import_nodes, key=lambda node: -node.col_offset):
+            self.imports.update((name.name, name.dotted) for name in imported(node, package))
+        for targets, value in self.assignments:
+            self._assign(targets, value)
+        for call in (*self.calls, *self.decorators):
+            if isinstance(call, ast.Call):
+                self._setting_call(call)
 
     def sites(self) -> Iterator[tuple[int, str]]:
         decorating = {id(node): node for node in self.decorators}
@@ -123,9 +137,9 @@ class _Finder:
         name = self._expand(call.func)
         owner, _, method = name.rpartition(".")
         if name == "setattr" and len(call.args) == 3:
-            config, attribute = self._expand(call.args[0]), literal(call.args[1])
-            if config in _CONFIGS and isinstance(attribute, str):
-                self._setting(f"{config}.{attribute}", call.args[2], call.lineno)
+            config = self._expand(call.args[0])
+            if config in _CONFIGS:
+                self._named_setting(config, call.args[1], call.args[2])
         elif owner in _CONFIGS and method == "patch":
             self._patch(owner, call)
         elif owner.startswith(_CONFIGS) and method in ("add", "update") and call.args:
@@ -138,7 +152,11 @@ class _Finder:
         first = call.args[0] if call.args else None
         if isinstance(first, ast.Dict):
             for key, value in zip(first.keys, first.values, strict=True):
-                if isinstance(key, ast.Constant):
-                    self._setting(f"{config}.{key.value}", value, call.lineno)
-        elif isinstance(first, ast.Constant) and len(call.args) == 2:
-            self._setting(f"{config}.{first.value}", call.args[1], call.lineno)
+                self._named_setting(config, key, value)
+        elif len(call.args) == 2:
+            self._named_setting(config, first, call.args[1])
+
+    def _named_setting(self, config: str, name: ast.expr | None, value: ast.expr) -> None:
+        attribute = literal(name)
+        if isinstance(attribute, str):
+            self._setting(f"{config}.{attribute}", value, value.lineno)

@@ -36,7 +36,7 @@ class Layout:
         a namespace package) start from the folders below the project's root.
         """
         folder, file = os.path.split(path)
-        stem = file.removesuffix(".py")
+        stem = os.path.splitext(file)[0]
         package = self.package(folder)
         if package:
             return (package, package) if stem == "__init__" else (f"{package}.{stem}", package)
@@ -93,19 +93,23 @@ class Layout:
                 return beside
         if head in _STANDARD:
             return ""
-        return self._in_project(name, folder) or self._installed(name)
+        return (
+            self._in_package(name, folder) or self._from_above(name, folder) or self._installed(name) or self._script(name)
+        )
 
-    def _in_project(self, name: str, folder: str) -> str:
+    def _in_package(self, name: str, folder: str) -> str:
+        """A module of one of the project's packages, the nearest one where several have the name."""
         paths = self._names.get(name, ())
-        if len(paths) == 1:
-            return paths[0]
-        if paths:
-            return max(paths, key=lambda path: len(os.path.commonpath([path, folder or "/"])))
-        for above in self._ancestors(folder):
-            path = self._below(above, name)
-            if path:
-                return path
-        return ""
+        if len(paths) < 2:
+            return paths[0] if paths else ""
+        return max(paths, key=lambda path: len(os.path.commonpath([path, folder or "/"])))
+
+    def _from_above(self, name: str, folder: str) -> str:
+        """A module that lies below a folder above the importer, which may be what it is run from."""
+        return next((path for above in self._ancestors(folder) if (path := self._below(above, name))), "")
+
+    def _script(self, name: str) -> str:
+        return self._scripts.get(name, "")
 
     def _installed(self, name: str) -> str:
         return next((path for root in self.search_paths if (path := self._below(root, name))), "")
@@ -148,10 +152,18 @@ class Layout:
 
     @cached_property
     def _names(self) -> dict[str, list[str]]:
+        """Names of modules in packages → paths."""
         names: dict[str, list[str]] = {}
         for path in self.files:
             if self.package(os.path.dirname(path)):
                 names.setdefault(self.name(path)[0], []).append(path)
-            else:
-                names.setdefault(os.path.basename(path).removesuffix(".py"), []).append(path)
+        return names
+
+    @cached_property
+    def _scripts(self) -> dict[str, str]:
+        """Names of modules outside packages → path of the first one."""
+        names: dict[str, str] = {}
+        for path in self.files:
+            if not self.package(os.path.dirname(path)):
+                names.setdefault(self.name(path)[0], path)
         return names

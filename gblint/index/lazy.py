@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
-from gblint.index.walk import dotted, literal
+from gblint.index.walk import dotted, literal, walk
 
 _STRUCTURE = "_import_structure"
+_ALL = re.compile(r"^__all__\s*\+?=\s*[\[(]([^\])]*)", re.MULTILINE)
+_STRING = re.compile(r"""["'](\w+)["']""")
+_REQUIRED = re.compile(r"^@requires\b[^@]*?^(?:class|def) (\w+)", re.MULTILINE)
 
 
 def lazy_names(body: list[ast.stmt]) -> dict[str, str]:
@@ -24,6 +28,30 @@ def lazy_names(body: list[ast.stmt]) -> dict[str, str]:
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             _called(node.value, found)
     return found
+
+
+def lazy_folder(body: list[ast.stmt]) -> str:
+    """Folder whose modules a `define_import_structure(…)` package exports: "." for its own, "" if there is none.
+
+    transformers.utils.import_utils builds such a package's names from the `__all__` of the modules below a folder.
+    """
+    for node in walk(list(_simple(body))):
+        if isinstance(node, ast.Call) and (dotted(node.func) or "").endswith("define_import_structure") and node.args:
+            inside = walk([node.args[0]])
+            parts = [part.value for part in inside if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+            return ".".join(parts) or "."
+    return ""
+
+
+def exported_names(text: str) -> list[str]:
+    """Names a module gives to a `define_import_structure` package, read off its text without parsing it.
+
+    These are the strings of `__all__` and the definitions under `@requires(…)`.
+    """
+    names = _REQUIRED.findall(text) if "@requires" in text else []
+    for listed in _ALL.findall(text) if "__all__" in text else ():
+        names.extend(_STRING.findall(listed))
+    return names
 
 
 def _simple(body: list[ast.stmt]) -> Iterator[ast.stmt]:

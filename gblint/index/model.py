@@ -135,3 +135,6 @@ class ModuleInfo(msgspec.Struct, array_like=True):
     error_column: int = 0  # 1-based, 0 if unknown
     error_kind: str = ""  # a Diagnostic kind: "invalid-syntax", "unreadable", "bad-encoding", "too-large"
     globals_written: tuple[str, ...] = ()  # names that functions rebind through `global`
+    # folder, dotted and relative to the file's own ("." for that one), whose modules a lazy package exports by their
+    # `__all__` (`define_import_structure`)
+    lazy_folder: str = ""

@@ -8,27 +8,18 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from gblint.index.build import build_index, guard_rank
+from gblint.index.cache import IndexCache, content_digest
 from gblint.index.layout import Layout, is_foreign
+from gblint.index.lazy import exported_names
 from gblint.index.model import Binding, ModuleInfo
 from gblint.source import SourceError, decode, read_bytes
 
 _DECODED_FILES = 64
 _DEPTH = 40  # imports followed in a row before a name is given up
-
-
-class Index(Protocol):
-    """Where indexes are kept between runs; see gblint.index.cache."""
-
-    def digest(self, path: str) -> str: ...
-
-    def load(self, digest: str, name: str, package: str) -> ModuleInfo | None: ...
-
-    def store(self, path: str, info: ModuleInfo) -> None: ...
 
 
 class Resolved(NamedTuple):
@@ -74,7 +65,7 @@ class Project:
         self,
         files: list[Path],
         search_paths: list[Path],
-        cache: Index | None = None,
+        cache: IndexCache | None = None,
         overlay: Mapping[Path, bytes] | None = None,
     ) -> None:
         self.files = list(dict.fromkeys(map(os.path.abspath, files)))
@@ -84,6 +75,7 @@ class Project:
         self._infos: dict[str, ModuleInfo] = {}
         self._lines: OrderedDict[str, list[str]] = OrderedDict()
         self._resolved: dict[tuple[str, str], tuple[Resolved | None, Dependencies]] = {}
+        self._exports: dict[str, dict[str, str]] = {}
         self._recorders: list[Dependencies] = []
 
     def info(self, path: str | Path) -> ModuleInfo:
@@ -95,6 +87,17 @@ class Project:
         if info is None:
             info = self._infos[key] = self._load(key)
         return info
+
+    def digest(self, path: str | Path) -> str:
+        """Content hash of a file, "" if it cannot be read; an unchanged file is not read again."""
+        key = os.path.abspath(path)
+        info = self._infos.get(key)
+        if info is not None:
+            return info.digest
+        try:
+            return self._stat_digest(key) or self._read(key)[1]
+        except SourceError:
+            return ""
 
     def find(self, module_name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
         """The module an absolute import means: project first, then installed libraries.
@@ -135,6 +138,15 @@ class Project:
             self._recorders[-1].update(known[1])
         return known[0]
 
+    def exporter(self, package: ModuleInfo, name: str) -> ModuleInfo | None:
+        """The module below a `define_import_structure` package that exports a name."""
+        exports = self._exports.get(package.path)
+        if exports is None:
+            parts = [part for part in package.lazy_folder.split(".") if part]
+            exports = self._exports[package.path] = _exports_below(os.path.join(os.path.dirname(package.path), *parts))
+        path = exports.get(name)
+        return self.info(path) if path else None
+
     def lines(self, info: ModuleInfo, start: int, end: int) -> str:
         """Source text of rows start to end (1-based, inclusive), "" when the file can no longer be read."""
         lines = self._lines.get(info.path)
@@ -160,28 +172,43 @@ class Project:
 
     def _load(self, path: str) -> ModuleInfo:
         name, package = self._layout.name(path)
-        if self.cache is not None and path not in self._overlay:
-            digest = self.cache.digest(path)
-            known = self.cache.load(digest, name, package) if digest else None
-            if known is not None:
-                known.path = path
-                return known
-        return self._index(path, name, package)
-
-    def _index(self, path: str, name: str, package: str) -> ModuleInfo:
+        digest = self._stat_digest(path)
+        known = self._cached(path, digest, name, package) if digest else None
+        if known is not None:
+            return known
         try:
-            data = self._bytes(path)
-            digest = blake2b(data, digest_size=16).hexdigest()
-            text = decode(data).text
+            data, digest = self._read(path)
+            return self._cached(path, digest, name, package) or self._build(path, data, digest, name, package)
         except SourceError as error:
-            info = ModuleInfo(name, package, path, "", 0, {}, [], [], {}, [], [], [], [])
+            info = ModuleInfo(name, package, path, digest, 0, {}, [], [], {}, [], [], [], [])
             info.error, info.error_kind = error.message, error.kind
             info.error_row, info.error_column = error.row, error.column
             return info
-        info = build_index(text, path, name, package, digest)
-        if self.cache is not None and path not in self._overlay:
-            self.cache.store(path, info)
+
+    def _build(self, path: str, data: bytes, digest: str, name: str, package: str) -> ModuleInfo:
+        info = build_index(decode(data).text, path, name, package, digest)
+        if self.cache is not None:
+            self.cache.store(info)
         return info
+
+    def _cached(self, path: str, digest: str, name: str, package: str) -> ModuleInfo | None:
+        info = self.cache.load(digest, name, package) if self.cache is not None else None
+        if info is not None:
+            info.path = path
+        return info
+
+    def _stat_digest(self, path: str) -> str:
+        """The digest of a file that has not changed since an earlier run, found without reading it, else ""."""
+        if self.cache is None or path in self._overlay:
+            return ""
+        return self.cache.digest(path)
+
+    def _read(self, path: str) -> tuple[bytes, str]:
+        data = self._bytes(path)
+        digest = content_digest(data)
+        if self.cache is not None and path not in self._overlay:
+            self.cache.remember(path, digest)
+        return data, digest
 
     def _bytes(self, path: str) -> bytes:
         data = self._overlay.get(path)
@@ -278,7 +305,8 @@ class _Search:
     def lazy(self, info: ModuleInfo, name: str) -> Resolved | None:
         place = info.lazy.get(name)
         if place is None:
-            return None
+            module = self.project.exporter(info, name) if info.lazy_folder else None
+            return self.name(module, name) if module else None
         target, _, attribute = place.partition(":")
         target = target.lstrip(".")
         module = self.project.find(f"{info.name}.{target}", info) or self.project.find(target, info)
@@ -287,6 +315,8 @@ class _Search:
     def star(self, info: ModuleInfo, name: str) -> Resolved | None:
         outside = None
         for binding in _by_preference(info.bindings.get("*", [])):
+            if info.lazy_folder and binding.guard == "typing":
+                continue  # what the package exports at run time is known, and the stars of type checkers are many
             module = self.project.find(binding.target, info) if binding.target else None
             if module is None:
                 outside = outside or binding.target
@@ -319,6 +349,26 @@ class _Search:
                 if found is not None:
                     return found
         return None
+
+
+def _exports_below(folder: str) -> dict[str, str]:
+    """Name → path of the module that exports it, for all modules below a folder."""
+    exports: dict[str, str] = {}
+    for parent, folders, files in os.walk(folder):
+        folders.sort()
+        for file in sorted(files):
+            if file.endswith(".py") and file != "__init__.py" and not file.startswith(("convert_", "modular_")):
+                path = os.path.join(parent, file)
+                for name in exported_names(_text(path)):
+                    exports.setdefault(name, path)
+    return exports
+
+
+def _text(path: str) -> str:
+    try:
+        return decode(read_bytes(path)).text
+    except SourceError:
+        return ""
 
 
 def _by_preference(bindings: list[Binding]) -> list[Binding]:

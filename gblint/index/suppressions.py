@@ -9,9 +9,9 @@ import tokenize
 from collections.abc import Iterator
 
 from gblint.index.model import Suppression
-from gblint.index.walk import walk
+from gblint.index.walk import statements
 
-_HINT = re.compile(r"noqa|gblint:", re.IGNORECASE)
+_HINT = re.compile(r"#.*(?:noqa|gblint:)", re.IGNORECASE)
 _CODE = r"[A-Za-z]+[0-9]+|[A-Za-z]+(?:-[A-Za-z0-9]+)+"
 _CODES = rf"(?:{_CODE})(?:[\s,]+(?:{_CODE})\b)*"
 _NOQA = re.compile(rf"#\s*noqa\b(?P<colon>\s*:\s*(?P<codes>{_CODES})?)?", re.IGNORECASE)
@@ -22,32 +22,36 @@ _GBLINT = re.compile(
 )
 _SPLIT = re.compile(r"[\s,]+")
 
+_Span = tuple[int, int]
 
-def find_suppressions(text: str, tree: ast.Module, rows: int) -> list[Suppression]:
+
+def find_suppressions(lines: list[str], tree: ast.Module) -> list[Suppression]:
     """All suppression comments of a parsed file, in source order."""
-    lowered = text.lower()
-    if "noqa" not in lowered and "gblint:" not in lowered:
+    rows = [row for row, line in enumerate(lines, 1) if _HINT.search(line)]
+    if not rows:
         return []
-    comments = [(row, comment) for row, comment in _comments(text) if _HINT.search(comment)]
-    if not comments:
-        return []
-    spans = _spans(tree)
     found: list[Suppression] = []
-    for row, comment in comments:
-        found.extend(_parse(row, comment, spans.get(row, (row, row)), rows))
+    spans = _statement_spans(tree, rows)
+    for row in rows:
+        first, last = spans.get(row, (row, row))
+        comment = _comment(lines[first - 1 : last], row - first + 1)
+        covered = (first, last) if row in (first, last) else (row, row)
+        found.extend(_parse(row, comment, covered, len(lines)))
     return found
 
 
-def _comments(text: str) -> Iterator[tuple[int, str]]:
+def _comment(lines: list[str], row: int) -> str:
+    """The comment in one row of a statement, "" if what looks like one is part of a string."""
     try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                yield token.start[0], token.string
-    except (tokenize.TokenError, SyntaxError, IndentationError):
-        return
+        for token in tokenize.generate_tokens(io.StringIO("\n".join(lines)).readline):
+            if token.type == tokenize.COMMENT and token.start[0] == row:
+                return token.string
+    except (tokenize.TokenError, SyntaxError):
+        pass  # the header of a block may end before the tokenizer is content
+    return ""
 
 
-def _parse(row: int, comment: str, span: tuple[int, int], rows: int) -> Iterator[Suppression]:
+def _parse(row: int, comment: str, span: _Span, rows: int) -> Iterator[Suppression]:
     ours = _GBLINT.search(comment)
     if ours and ours["form"]:
         if not ours["colon"] or ours["codes"]:
@@ -55,7 +59,7 @@ def _parse(row: int, comment: str, span: tuple[int, int], rows: int) -> Iterator
         return
     if ours and not (ours["bracket"] and not _split(ours["listed"])):
         yield Suppression(row, _split(ours["listed"]), *span, "ignore")
-    # `# noqa:` with nothing readable after the colon is a mistake, not a licence to silence everything.
+    # A colon with nothing readable after it is a mistake, not a licence to silence everything.
     noqa = _NOQA.search(comment)
     if noqa and (not noqa["colon"] or noqa["codes"]):
         yield Suppression(row, _split(noqa["codes"]), *span, "noqa")
@@ -65,26 +69,26 @@ def _split(codes: str | None) -> tuple[str, ...]:
     return tuple(part for part in _SPLIT.split(codes or "") if part)
 
 
-def _spans(tree: ast.Module) -> dict[int, tuple[int, int]]:
-    """First and last rows of multi-line statements → the rows they cover; of a block only its header counts."""
-    spans: dict[int, tuple[int, int]] = {}
-    for node in walk(tree.body):
-        if not isinstance(node, ast.stmt):
-            continue
+def _statement_spans(tree: ast.Module, rows: list[int]) -> dict[int, _Span]:
+    """For each of some rows the innermost statement it lies in; of a compound statement only its header counts."""
+    spans: dict[int, _Span] = {}
+    for node in statements(tree.body):
         first, last = node.lineno, _last_row(node)
-        if last > first:
-            for row in (first, last):
+        for row in rows:
+            if first <= row <= last:
                 known = spans.get(row)
                 if known is None or last - first < known[1] - known[0]:
-                    spans[row] = (first, last)
+                    spans[row] = first, last
     return spans
 
 
 def _last_row(node: ast.stmt) -> int:
+    """Last row of a simple statement, or of the header of a compound one."""
     body = getattr(node, "body", None) or getattr(node, "cases", None)
     if not body:
         return node.end_lineno or node.lineno
     head = body[0]
+    decorators = getattr(head, "decorator_list", ())
     # A match case has no position of its own: its pattern has one.
-    row = min([getattr(head, "pattern", head).lineno, *(d.lineno for d in getattr(head, "decorator_list", ()))])
+    row: int = decorators[0].lineno if decorators else getattr(head, "pattern", head).lineno
     return max(node.lineno, row - 1)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
-Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_SCOPES = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef))
 _LEAVES = (ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Import, ast.ImportFrom, ast.Global)
-_SKIPPED = frozenset(
-    "ctx op ops type_comment kind names id attr arg name level module is_async simple conversion rest".split()
+# Fields that hold no expressions or statements.
+_PLAIN_FIELDS = frozenset(
+    ("arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "name", "names")
+    + ("op", "ops", "rest", "simple", "type_comment")
 )
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
 
 def _fields(cls: type[ast.AST]) -> tuple[str, ...]:
-    """Fields of a node class that can hold expressions or statements."""
     if issubclass(cls, _LEAVES):
         return ()
-    return tuple(field for field in cls._fields if field not in _SKIPPED)
+    return tuple(field for field in cls._fields if field not in _PLAIN_FIELDS)
 
 
 _CHILDREN: dict[type, tuple[str, ...]] = {
@@ -25,23 +28,53 @@ _CHILDREN: dict[type, tuple[str, ...]] = {
 _CHILDREN[type(None)] = ()  # stands in lists for what a dict display or a keyword-only default leaves out
 
 
-def walk(nodes: Iterable[ast.AST], into_definitions: bool = True) -> Iterator[ast.AST]:
+def walk(nodes: Iterable[ast.AST], closed: Collection[ast.AST] = ()) -> Iterator[ast.AST]:
     """Every node below and including `nodes`, in no useful order, without operators and contexts.
 
-    into_definitions: False leaves out what stands below a function or lambda (the node itself is yielded).
+    closed: nodes that are yielded but not entered.
     """
-    stack = list(nodes)
+    stack: list[Any] = list(nodes)
     while stack:
         node = stack.pop()
-        yield node
-        if not into_definitions and isinstance(node, Definition):
+        if node is None:
             continue
-        for field in _CHILDREN[node.__class__]:
-            child = getattr(node, field)
-            if child.__class__ is list:
-                stack.extend(item for item in child if item is not None)
-            elif child is not None:
-                stack.append(child)
+        yield node
+        if node not in closed:
+            _push_children(stack, node)
+
+
+def walk_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """As `walk`, but functions, classes and lambdas are not entered."""
+    stack: list[Any] = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node is None:
+            continue
+        yield node
+        if node.__class__ not in _SCOPES:
+            _push_children(stack, node)
+
+
+def _push_children(stack: list[Any], node: Any) -> None:
+    for field in _CHILDREN[node.__class__]:
+        child = getattr(node, field)
+        if child.__class__ is list:
+            stack.extend(child)
+        else:
+            stack.append(child)
+
+
+def statements(body: Iterable[ast.AST]) -> Iterator[ast.stmt]:
+    """Every statement of a block and of the blocks in it, expressions left aside."""
+    stack: list[Any] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.stmt):
+            yield node
+        for block in _BLOCKS:
+            inner = getattr(node, block, None)
+            if inner.__class__ is list:
+                stack.extend(inner)
 
 
 def called_names(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
@@ -51,7 +84,7 @@ def called_names(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
     """
     names: set[str] = set()
     on_self: set[str] = set()
-    stack: list[ast.AST] = list(body)
+    stack: list[Any] = list(body)
     pop, push, extend = stack.pop, stack.append, stack.extend
     name_class, constant_class, call_class, attribute_class = ast.Name, ast.Constant, ast.Call, ast.Attribute
     children = _CHILDREN
@@ -61,7 +94,7 @@ def called_names(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
         if cls is name_class or cls is constant_class:
             continue
         if cls is call_class:
-            function = node.func  # type: ignore[attr-defined]
+            function = node.func
             if function.__class__ is name_class:
                 names.add(function.id)
             elif function.__class__ is attribute_class:
@@ -73,30 +106,25 @@ def called_names(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
                     on_self.add(text)
             else:
                 push(function)
-            extend(node.args)  # type: ignore[attr-defined]
-            extend(node.keywords)  # type: ignore[attr-defined]
+            extend(node.args)
+            extend(node.keywords)
             continue
         for field in children[cls]:
             child = getattr(node, field)
             if child.__class__ is list:
                 extend(child)
-            elif child is not None:
+            else:
                 push(child)
     return names, on_self
 
 
-def dotted(node: ast.AST | None) -> str | None:
+def dotted(node: Any) -> str | None:
     """"a.b.c" for a plain chain of names, None for anything else."""
-    if node.__class__ is ast.Name:
-        return node.id  # type: ignore[union-attr]
-    parts = []
+    text = ""
     while node.__class__ is ast.Attribute:
-        parts.append(node.attr)  # type: ignore[union-attr]
-        node = node.value  # type: ignore[union-attr]
-    if node.__class__ is not ast.Name:
-        return None
-    parts.append(node.id)  # type: ignore[union-attr]
-    return ".".join(reversed(parts))
+        text = f".{node.attr}{text}"
+        node = node.value
+    return node.id + text if node.__class__ is ast.Name else None
 
 
 def literal(node: ast.AST | None) -> object:
@@ -104,6 +132,6 @@ def literal(node: ast.AST | None) -> object:
     if node is None:
         return None
     try:
-        return ast.literal_eval(node)  # type: ignore[arg-type]
+        return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None

@@ -1,0 +1,237 @@
+"""What gblint remembers between runs: digests by stat, indexes by content, results of the engine by key.
+
+One SQLite file per version of gblint, read row by row on demand and written in one transaction at the end. A cache
+that is damaged, locked or not writable costs time and nothing else: it is rebuilt or left alone, and `problem` says
+why.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import time
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+
+import gblint
+from gblint.index.model import ModuleInfo
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, mtime INT, ctime INT, size INT, digest TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS indexes (key TEXT PRIMARY KEY, blob BLOB);
+CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, blob BLOB);
+"""
+_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of gblint; it can be deleted at any time.\n"
+_SIZE_LIMIT = 512 * 1024 * 1024
+_KEPT_VERSIONS_SECONDS = 7 * 24 * 3600
+_BUSY_SECONDS = 2.0
+# A file changed so shortly before it was read could change again without its time stamp showing it.
+_RACY_NS = 2_000_000_000
+
+_Stat = tuple[int, int, int]
+_DECODER = msgspec.msgpack.Decoder(ModuleInfo)
+_ENCODER = msgspec.msgpack.Encoder()
+_ABANDONED: list[sqlite3.Connection] = []
+
+
+def content_digest(data: bytes) -> str:
+    """The name of a content: 16 bytes of BLAKE2b, in hexadecimal."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def source_fingerprint(*folders: Path) -> str:
+    """A digest of all files below some folders of gblint itself: what a cached result of that code depends on."""
+    digest = blake2b(digest_size=8)
+    for folder in folders:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"):
+            digest.update(path.relative_to(folder).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class IndexCache:
+    """The cache in one folder; safe for several gblint processes and for use after a fork.
+
+    folder: created when something is saved, with a CACHEDIR.TAG and a .gitignore.
+    problem: why the cache is of no use, "" while it is fine.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(folder)
+        self.problem = ""
+        python = f"{sys.version_info.major}{sys.version_info.minor}"
+        fingerprint = source_fingerprint(Path(__file__).parent)
+        self.path = self.folder / f"gblint-{gblint.__version__}-py{python}-{fingerprint}.db"
+        self._process = os.getpid()
+        self._connection: sqlite3.Connection | None = None
+        self._known: dict[str, tuple[_Stat, str]] | None = None
+        self._stats: dict[str, _Stat | None] = {}
+        self._new_files: dict[str, tuple[int, int, int, str]] = {}
+        self._new_indexes: dict[str, bytes] = {}
+        self._new_results: dict[str, bytes] = {}
+
+    def digest(self, path: str) -> str:
+        """Digest of a file whose size and time stamps have not changed since it was last hashed, else ""."""
+        if self._known is None:
+            self._known = self._read_files()
+        stat = _stat(path)
+        self._stats[path] = stat
+        known = self._known.get(path)
+        return known[1] if known is not None and known[0] == stat else ""
+
+    def remember(self, path: str, digest: str) -> None:
+        """Record the digest of what was read from a file after the last call of `digest` for it."""
+        self._check_process()
+        stat = self._stats.get(path)
+        if stat is not None and time.time_ns() - max(stat[0], stat[1]) > _RACY_NS:
+            self._new_files[path] = (*stat, digest)
+
+    def load(self, digest: str, name: str, package: str) -> ModuleInfo | None:
+        """The index of a content under a module name, None if there is none; its path is whatever it was."""
+        blob = self._select("indexes", _index_key(digest, name, package))
+        if blob is None:
+            return None
+        try:
+            return _DECODER.decode(blob)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return None
+
+    def store(self, info: ModuleInfo) -> None:
+        """Keep an index for the next run."""
+        self._check_process()
+        self._new_indexes[_index_key(info.digest, info.name, info.package)] = _ENCODER.encode(info)
+
+    def get(self, key: str) -> bytes | None:
+        """A result put in an earlier run, or in this one."""
+        return self._new_results.get(key) or self._select("results", key)
+
+    def put(self, key: str, blob: bytes) -> None:
+        """Keep a result under a key; it reaches the disk with `save`."""
+        self._check_process()
+        self._new_results[key] = blob
+
+    def save(self) -> None:
+        """Write all that is new in one transaction; on failure it is dropped and `problem` is set."""
+        self._check_process()
+        if not (self._new_files or self._new_indexes or self._new_results):
+            return
+        try:
+            try:
+                self._write()
+            except sqlite3.DatabaseError as error:
+                self._give_up(error)
+                self._write()
+        except (OSError, sqlite3.Error) as error:
+            self.problem = self.problem or f"{self.folder}: {error}"
+        self._new_files, self._new_indexes, self._new_results = {}, {}, {}
+
+    def close(self) -> None:
+        """Save and let go of the file."""
+        self.save()
+        self._disconnect()
+
+    def _check_process(self) -> None:
+        """After a fork: leave the connection, which must not even be closed, and what is new to the parent."""
+        if self._process == os.getpid():
+            return
+        self._process = os.getpid()
+        if self._connection is not None:
+            _ABANDONED.append(self._connection)
+        self._connection = None
+        self._new_files, self._new_indexes, self._new_results = {}, {}, {}
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _select(self, table: str, key: str) -> bytes | None:
+        try:
+            connection = self._open()
+            if connection is None:
+                return None
+            row = connection.execute(f"SELECT blob FROM {table} WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return None
+        return row[0] if row and isinstance(row[0], bytes) else None
+
+    def _read_files(self) -> dict[str, tuple[_Stat, str]]:
+        try:
+            connection = self._open()
+            if connection is None:
+                return {}
+            rows = connection.execute("SELECT path, mtime, ctime, size, digest FROM files").fetchall()
+        except sqlite3.Error as error:
+            self._give_up(error)
+            return {}
+        return {path: ((mtime, ctime, size), digest) for path, mtime, ctime, size, digest in rows}
+
+    def _open(self) -> sqlite3.Connection | None:
+        """The connection, None where there is no cache yet or it cannot be used."""
+        self._check_process()
+        if self._connection is None and not self.problem and self.path.is_file():
+            self._connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+            self._connection.execute("PRAGMA synchronous=OFF")
+        return self._connection
+
+    def _give_up(self, error: sqlite3.Error) -> None:
+        """Leave a locked cache alone; remove a damaged one, so that the next save starts anew."""
+        self._disconnect()
+        if "locked" in str(error):
+            self.problem = f"{self.path}: in use by another process"
+            return
+        if "no such table" in str(error):  # another process has just created the file
+            return
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as failure:
+            self.problem = f"{self.path}: {failure}"
+
+    def _prepare_folder(self) -> None:
+        if self.path.is_file() and self.path.stat().st_size < _SIZE_LIMIT:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "CACHEDIR.TAG").write_text(_TAG)
+        (self.folder / ".gitignore").write_text("*\n")
+        self._drop_old()
+        self.path.touch()
+
+    def _drop_old(self) -> None:
+        """Remove caches of other versions that were not touched for a while, and this one when it grew too big."""
+        oldest = time.time() - _KEPT_VERSIONS_SECONDS
+        for path in self.folder.glob("gblint-*.db"):
+            if path == self.path or path.stat().st_mtime < oldest:
+                path.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        self._prepare_folder()
+        connection = self._open()
+        if connection is None:
+            return
+        connection.executescript(_SCHEMA)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            files = [(path, *row) for path, row in self._new_files.items()]
+            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", files)
+            connection.executemany("INSERT OR REPLACE INTO indexes VALUES (?, ?)", self._new_indexes.items())
+            connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", self._new_results.items())
+            connection.execute("COMMIT")
+        except sqlite3.Error:
+            connection.rollback()
+            raise
+
+
+def _index_key(digest: str, name: str, package: str) -> str:
+    return f"{digest} {name} {package}"
+
+
+def _stat(path: str) -> _Stat | None:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size
