@@ -1,1 +1,20 @@
-"""Reports: one file per output format."""
+"""Reports: one file per output format. A report is a function from an outcome and a style to text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gblint.checking import Outcome
+from gblint.report import concise, full, json, statistics
+from gblint.report.style import Style
+
+__all__ = ["FORMATS", "STATISTICS", "Report", "Style"]
+
+Report = Callable[[Outcome, Style], str]
+
+FORMATS: dict[str, Report] = {"full": full.render, "concise": concise.render, "json": json.render}
+STATISTICS: dict[str, Report] = {
+    "full": statistics.render,
+    "concise": statistics.render,
+    "json": statistics.render_json,
+}

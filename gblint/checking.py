@@ -1,0 +1,357 @@
+"""One run of `check`: paths and options in, what is to be reported out. The commands and reports build on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from gblint.analysis import Analysis, Diagnostic, Progress, Settings, Stats, analyze
+from gblint.config import Config, ConfigFinder
+from gblint.discovery import Extent, Found, Patterns, absolute, discover, extent, forget, load_project
+from gblint.environment import Environment, find_environment, pinned_torch
+from gblint.errors import GblintError, suggest
+from gblint.findings.finding import Finding
+from gblint.findings.selection import Layer, Selection, strength
+from gblint.findings.suppression import Unused, apply, parse_suppressions, read_suppressions
+
+BROKEN_FILE = "GBL000"
+UNUSED_SUPPRESSION = "GBL001"
+OWN_RULES = {BROKEN_FILE: "broken-file", UNUSED_SUPPRESSION: "unused-suppression"}
+
+
+class Options(msgspec.Struct, kw_only=True):
+    """What the command line says; None where it says nothing and the settings file of each project counts.
+
+    stdin: content that stands in for the file `stdin_path`, instead of paths.
+    """
+
+    paths: tuple[str, ...] = (".",)
+    stdin: bytes | None = None
+    stdin_path: Path | None = None
+    config: Config | None = None
+    isolated: bool = False
+    layer: Layer = Layer()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] | None = None
+    exclude: tuple[str, ...] | None = None
+    extend_exclude: tuple[str, ...] = ()
+    roots: tuple[str, tuple[str, ...]] | None = None
+    target_torch: str | None = None
+    min_confidence: float | None = None
+    hot_only: bool = False
+    cache_dir: Path | None = None
+    no_cache: bool = False
+    jobs: int = 1
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What gblint reports besides graph breaks: a file it could not analyse, a comment that silences nothing."""
+
+    code: str
+    name: str
+    message: str
+    filename: str
+    row: int
+    column: int = 1
+    severity: str = "error"
+
+
+class Scope(msgspec.Struct):
+    """How one project was looked at: for notes and `--verbose`. files: of the whole project; checked: reported on."""
+
+    root: Path
+    files: int
+    checked: int
+    settings: Settings
+    environment: Environment
+    cache_dir: Path | None
+    roots: int = 0
+
+
+class Outcome(msgspec.Struct):
+    """What a run has to report.
+
+    findings: those wanted, by file and row. low: how many more are below the minimum confidence (`min_confidence` is
+    the highest that was asked for); cold: how many `--hot-only` left out; silenced: how many a comment left out.
+    overlay: contents that stood in for files.
+    notes: one line each for what a reader has to know to trust the report.
+    """
+
+    findings: list[Finding] = []
+    problems: list[Problem] = []
+    stats: Stats = msgspec.field(default_factory=Stats)
+    scopes: list[Scope] = []
+    overlay: dict[str, bytes] = {}
+    notes: list[str] = []
+    low: int = 0
+    cold: int = 0
+    silenced: int = 0
+    min_confidence: float = 0.0
+
+
+class _Group(msgspec.Struct):
+    root: Path | None
+    config: Config
+    files: list[Path]
+    extents: list[Extent]
+
+    @property
+    def place(self) -> Path:
+        """The project's folder, or the first one that was named."""
+        if self.root:
+            return self.root
+        top = self.extents[0].tops[0]
+        return top if top.is_dir() else top.parent
+
+
+def check(options: Options, progress: Progress | None = None) -> Outcome:
+    """Analyse what the options name.
+
+    Raises GblintError when that is impossible: a path that does not exist, settings that are wrong.
+    """
+    forget()
+    settings = _Merged(ConfigFinder(options.config, options.isolated), options)
+    found = _stdin(options) if options.stdin is not None else discover(options.paths, settings.of)
+    outcome = Outcome(notes=list(found.warnings))
+    if not found.files:
+        outcome.notes.append(f"no Python files found under {', '.join(options.paths)}: nothing was checked")
+    check_selectors(options.layer, options.per_file_ignores or (), "")
+    for config in {settings.of(file.parent) for file in found.files}:
+        check_selectors(config, () if options.per_file_ignores else config.per_file_ignores, f"{config.source}: ")
+        outcome.min_confidence = max(outcome.min_confidence, config.min_confidence)
+    if options.stdin is not None:
+        outcome.overlay = {str(path): options.stdin for path in found.files}
+    for group in _groups(found, settings):
+        scope, analysis = _analyse(group, options, progress)
+        scope.roots = analysis.stats.roots
+        outcome.scopes.append(scope)
+        _add_stats(outcome.stats, analysis.stats)
+        _Filter(settings, options, outcome).take(group.files, analysis)
+    outcome.findings.sort(key=lambda f: (f.filename, f.row, f.column, f.code))
+    outcome.problems.sort(key=lambda p: (p.filename, p.row, p.column, p.code))
+    _explain_emptiness(outcome)
+    return outcome
+
+
+def check_selectors(
+    choice: Layer | Config, per_file: Iterable[tuple[str, tuple[str, ...]]], where: str
+) -> None:
+    """Raises GblintError for a selector that no rule answers to; `where` starts the message."""
+    names = {*(choice.select or ()), *choice.ignore, *choice.extend_select}
+    names.update(code for _, codes in per_file for code in codes)
+    if names <= {"ALL", "GB", "GBL", *OWN_RULES}:
+        return  # the rules need not be loaded to know these
+    from gblint.registry import load_rules
+
+    rules = {(r.meta.code, r.meta.slug) for r in load_rules()} | set(OWN_RULES.items())
+    for name in sorted(names):
+        if not any(strength((name,), code, slug) for code, slug in rules):
+            slugs = sorted(slug for _, slug in rules)
+            hint = suggest(name, slugs) if name.islower() else "`gblint explain` lists the rules there are"
+            raise GblintError(f"{where}no rule answers to `{name}`", hint)
+
+
+class _Merged:
+    """Settings of a folder with what the command line says laid over them."""
+
+    def __init__(self, finder: ConfigFinder, options: Options) -> None:
+        self._finder = finder
+        self._options = options
+        self._known: dict[Path, Config] = {}
+
+    def of(self, folder: Path) -> Config:
+        if folder not in self._known:
+            self._known[folder] = with_options(self._finder.for_folder(folder), self._options)
+        return self._known[folder]
+
+
+@lru_cache(maxsize=256)
+def _replaced(config: Config, changes: tuple[tuple[str, object], ...]) -> Config:
+    # Equal settings have to be the same object for the caches keyed on them to be quick.
+    return msgspec.structs.replace(config, **dict(changes))
+
+
+def with_options(config: Config, options: Options) -> Config:
+    """Settings with what the command line says laid over them, save for the choice of rules."""
+    changes: dict[str, object] = {}
+    if options.exclude is not None:
+        changes["exclude"] = anchored(options.exclude)
+    if options.extend_exclude:
+        changes["extend_exclude"] = (*config.extend_exclude, *anchored(options.extend_exclude))
+    if options.per_file_ignores is not None:
+        changes["per_file_ignores"] = tuple((anchored([p])[0], codes) for p, codes in options.per_file_ignores)
+    if options.roots is not None:
+        changes["roots_mode"], changes["roots"] = options.roots
+    if options.target_torch is not None:
+        changes["target_torch"] = options.target_torch
+    if options.min_confidence is not None:
+        changes["min_confidence"] = options.min_confidence
+    return _replaced(config, tuple(changes.items())) if changes else config
+
+
+def anchored(patterns: Iterable[str]) -> tuple[str, ...]:
+    """Patterns of the command line: one with a slash in it is relative to the current folder."""
+    return tuple(str(Path.cwd() / p) if "/" in p.strip("/") else p for p in patterns)
+
+
+def _stdin(options: Options) -> Found:
+    path = options.stdin_path or Path.cwd() / "stdin.py"
+    return Found({path: path}, [])
+
+
+# --------------------------------------------------------------------------------------------------------- analysis
+
+
+def _groups(found: Found, settings: _Merged) -> list[_Group]:
+    """The files by project. Files that belong to no project make up one, if the same settings hold for them."""
+    groups: dict[tuple[Path | None, Path | None], _Group] = {}
+    for file, given in found.files.items():
+        reach = extent(file.parent, given)
+        config = settings.of(reach.root or file.parent)
+        key = (reach.root, None if reach.root else config.source)
+        group = groups.setdefault(key, _Group(reach.root, config, [], []))
+        group.files.append(file)
+        if reach not in group.extents:
+            group.extents.append(reach)
+    return list(groups.values())
+
+
+def _analyse(group: _Group, options: Options, progress: Progress | None) -> tuple[Scope, Analysis]:
+    config, place = group.config, group.place
+    project = load_project(place, group.extents, group.files)
+    environment = find_environment(config, place)
+    base = config.root if config.source else place
+    search = [*project.search, *(base / text for text in config.src), *environment.site_packages]
+    settings = Settings(
+        roots=config.roots,
+        roots_mode=config.roots_mode,
+        target_torch=target_release(config, place),
+        search_paths=tuple(dict.fromkeys(str(absolute(p)) for p in search if p.is_dir())),
+        python=environment.python,
+        jobs=options.jobs,
+    )
+    cache_dir = None if options.no_cache else options.cache_dir or cache_folder(config, group.root)
+    scope = Scope(place, len(project.files), len(group.files), settings, environment, cache_dir)
+    if options.stdin is None:
+        return scope, analyze(group.files, project.files, settings, cache_dir, progress)
+    overlay = {group.files[0]: options.stdin}
+    return scope, analyze(group.files, project.files, settings, cache_dir, progress, overlay)
+
+
+def target_release(config: Config, project_root: Path) -> str:
+    """The torch release to predict for: the setting, else the project's own pin, else the newest known."""
+    from gblint.knowledge import available
+
+    return config.target_torch or pinned_torch(project_root) or available()[-1]
+
+
+def cache_folder(config: Config, project_root: Path | None) -> Path:
+    """Where results are kept: in the folder of the settings, of the project, or the current one."""
+    if config.source:
+        return config.path(config.cache_dir)
+    return (project_root or Path.cwd()) / config.cache_dir
+
+
+def _add_stats(total: Stats, part: Stats) -> None:
+    for field in msgspec.structs.fields(Stats):
+        setattr(total, field.name, getattr(total, field.name) + getattr(part, field.name))
+
+
+# -------------------------------------------------------------------------------------------------------- filtering
+
+
+class _Filter:
+    """Sorts what the analyzer believes into what is wanted and what is only counted."""
+
+    def __init__(self, settings: _Merged, options: Options, outcome: Outcome) -> None:
+        self._settings = settings
+        self._options = options
+        self._outcome = outcome
+        self._selections: dict[Config, Selection] = {}
+        self._broken: set[str] = set()
+
+    def take(self, files: list[Path], analysis: Analysis) -> None:
+        self._problems(analysis.diagnostics)
+        wanted = [f for f in analysis.findings if self._wanted(f.filename, f.code, f.name)]
+        with_findings = {f.filename for f in wanted}
+        if self._options.stdin is None:
+            comments = read_suppressions(map(str, files), with_findings)
+        else:
+            comments = {name: parse_suppressions(name, data) for name, data in self._outcome.overlay.items()}
+        judged = apply(wanted, comments, self._reportable)
+        self._outcome.silenced += len(judged.silenced)
+        for finding in judged.kept:
+            self._keep(finding)
+        if analysis.stats.roots:  # where nothing is compiled, a comment has had no chance to silence anything
+            self._unused(judged.unused)
+
+    def _keep(self, finding: Finding) -> None:
+        if finding.confidence < self._config(finding.filename).min_confidence:
+            self._outcome.low += 1
+        elif self._options.hot_only and not finding.hot:
+            self._outcome.cold += 1
+        else:
+            self._outcome.findings.append(finding)
+
+    def _problems(self, diagnostics: Iterable[Diagnostic]) -> None:
+        for d in diagnostics:
+            severity = "warning" if d.kind == "internal-error" else "error"
+            problem = Problem(BROKEN_FILE, d.kind, d.message, d.filename, d.row, d.column, severity)
+            self._outcome.problems.append(problem)
+            self._broken.add(d.filename)
+
+    def _unused(self, unused: Iterable[Unused]) -> None:
+        for u in unused:
+            if u.filename in self._broken or not self._wanted(u.filename, UNUSED_SUPPRESSION, "unused-suppression"):
+                continue
+            what = f"`{u.code}` in this comment" if u.code else "this comment"
+            problem = Problem(
+                UNUSED_SUPPRESSION, "unused-suppression", f"{what} silences nothing", u.filename, u.row,
+                severity="warning",
+            )  # fmt: skip
+            self._outcome.problems.append(problem)
+
+    def _reportable(self, filename: str, code: str) -> bool:
+        """Whether the rules that a comment names are on in a file; gblint's own codes cannot be silenced by comments."""
+        if not code:
+            return True
+        upper = code.upper()
+        if upper.startswith("GBL"):
+            return False
+        as_rule = (upper, "") if upper.startswith("GB") else ("", code.lower())
+        return self._wanted(filename, *as_rule)
+
+    def _wanted(self, filename: str, code: str, name: str) -> bool:
+        config = self._config(filename)
+        selection = self._selections.get(config)
+        if selection is None:
+            layer = Layer(config.select, config.ignore, config.extend_select)
+            selection = self._selections[config] = Selection(layer, self._options.layer)
+        if not selection.enabled(code, name):
+            return False
+        return not any(
+            strength(codes, code, name) and Patterns(config.root, [pattern]).match_path(Path(filename))
+            for pattern, codes in config.per_file_ignores
+        )
+
+    def _config(self, filename: str) -> Config:
+        return self._settings.of(Path(filename).parent)
+
+
+def _explain_emptiness(outcome: Outcome) -> None:
+    """Silence must not look like success: say where nothing is taken as compiled, and what was not analysed."""
+    for scope in outcome.scopes:
+        if not scope.roots and scope.checked:
+            outcome.notes.append(_no_roots(scope))
+
+
+def _no_roots(scope: Scope) -> str:
+    looked = f"in the {scope.files:,} files of {scope.root}" if scope.files > 1 else f"in {scope.root}"
+    if scope.settings.roots_mode == "explicit":
+        return f"nothing is compiled {looked}: no torch.compile; try --roots auto, or name what is compiled in `roots`"
+    return (
+        f"nothing is compiled {looked}: no torch.compile and no nn.Module.forward; "
+        "name what is compiled in `roots`, or try --roots all"
+    )

@@ -1,0 +1,123 @@
+"""The report for reading: each finding with its source, its reasons and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gblint.checking import Outcome, Problem
+from gblint.findings.finding import Finding, Reason, Step
+from gblint.report import summary
+from gblint.report.excerpt import Sources, excerpt
+from gblint.report.order import by_worth
+from gblint.report.style import Style, percent, printable, short, shown
+
+_CONSEQUENCES = {
+    "splits-graph": "the graph is split here",
+    "frame-falls-back": "the whole frame runs eagerly, no graph is made of it",
+}
+_ROOT_KINDS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess: no call of it was seen"}
+_STEPS_SHOWN = 6
+_REASONS_SHOWN = 6
+
+
+def render(outcome: Outcome, style: Style) -> str:
+    """The whole report, ordered by what is worth fixing first."""
+    sources = Sources(outcome.overlay)
+    blocks: list[str] = []
+    section = ""
+    for finding in by_worth(outcome.findings):
+        title = _section(finding)
+        if title != section:
+            section = title
+            blocks.append(style.paint(title, bold=True, underline=True))
+        blocks.append("\n".join(_finding(finding, sources, style)))
+    blocks += ["\n".join(_problem(problem, sources, style)) for problem in outcome.problems]
+    text = "".join(f"{block}\n\n" for block in blocks)
+    return text + (summary.render(outcome, style) if style.summary else "")
+
+
+def _section(finding: Finding) -> str:
+    if finding.consequence == "masked":
+        return "Masked: these show once the break before them is gone"
+    if finding.hot:
+        return "Hot: on the path of every call"
+    return "Not on the path of every call"
+
+
+def _finding(finding: Finding, sources: Sources, style: Style) -> Iterator[str]:
+    place = f"{shown(finding.filename)}:{finding.row}:{finding.column}"
+    yield " ".join(
+        part
+        for part in (
+            style.paint(place, bold=True),
+            style.paint(finding.code, fg="red", bold=True),
+            finding.name,
+            style.paint(heat(finding), fg="yellow") if finding.hot else "",
+            percent(finding.confidence),
+        )
+        if part
+    )
+    yield f"  {printable(finding.message)}"
+    span = (finding.row, finding.column, finding.end_row, finding.end_column)
+    yield from (f"  {line}" for line in excerpt(sources.lines(finding.filename), span, style))
+    for label, text in _facts(finding):
+        yield f"  {style.paint(label + ':', fg='cyan')} {printable(text)}"
+
+
+def heat(finding: Finding) -> str:
+    """ "[hot]", "[hot ×24]" for what runs more than once per call."""
+    times = round(finding.heat)
+    return f"[hot ×{times:,}]" if times > 1 else "[hot]"
+
+
+def _facts(finding: Finding) -> Iterator[tuple[str, str]]:
+    for reason in finding.why[:_REASONS_SHOWN]:
+        yield "because", _reason(reason, finding)
+    yield "path", call_chain(finding)
+    if finding.library:
+        where = f"{shown(finding.library.filename)}:{finding.library.row}"
+        yield "library", f"it happens in {short(finding.library.function)} ({where})"
+    yield "cost", _cost(finding)
+    if finding.advice:
+        yield "instead", finding.advice
+    if finding.url:
+        yield "see", finding.url
+
+
+def _reason(reason: Reason, finding: Finding) -> str:
+    elsewhere = reason.filename and reason.filename != finding.filename
+    place = f"{shown(reason.filename)}:{reason.row}" if elsewhere else f"row {reason.row}"
+    return f"{reason.text} ({place})" if reason.row else reason.text
+
+
+def call_chain(finding: Finding) -> str:
+    """From the compiled root to the finding: "Net.forward:20 → Block.forward (here)"."""
+    steps = [_step(step, finding.filename) for step in finding.path if step.function != finding.function]
+    if len(steps) > _STEPS_SHOWN:
+        left_out = len(steps) - _STEPS_SHOWN + 1
+        steps = [*steps[: _STEPS_SHOWN // 2], f"… {left_out} more …", *steps[1 - _STEPS_SHOWN // 2 :]]
+    here = f"{short(finding.function)} (here)" if finding.function else "here"
+    kind = _ROOT_KINDS.get(finding.root_kind, finding.root_kind)
+    return " → ".join([*steps, here]) + f"; the root is {kind}"
+
+
+def _step(step: Step, filename: str) -> str:
+    if step.filename in ("", filename):
+        return f"{short(step.function)}:{step.row}"
+    return f"{short(step.function)} ({shown(step.filename)}:{step.row})"
+
+
+def _cost(finding: Finding) -> str:
+    if finding.consequence == "masked":
+        row = f"the break at row {finding.masked_by}" if finding.masked_by else "another break"
+        return f"none yet: {row} already keeps Dynamo from getting here"
+    text = _CONSEQUENCES.get(finding.consequence, finding.consequence)
+    return f"{text}; about {round(finding.heat):,} times per call" if finding.heat >= 1.5 else text
+
+
+def _problem(problem: Problem, sources: Sources, style: Style) -> Iterator[str]:
+    place = style.paint(f"{shown(problem.filename)}:{problem.row}:{problem.column}", bold=True)
+    yield f"{place} {style.paint(problem.code, fg='magenta', bold=True)} {problem.name}"
+    yield f"  {printable(problem.message)}"
+    span = (problem.row, problem.column, problem.row, problem.column + 1)
+    yield from (f"  {line}" for line in excerpt(sources.lines(problem.filename), span, style))

@@ -1,0 +1,93 @@
+"""The report for programs: one array of objects in the shape of ruff's, with more in them; see docs for each key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gblint.checking import Outcome, Problem
+from gblint.findings.finding import Finding, Reason, Step
+from gblint.report.style import Style, readable
+
+
+def render(outcome: Outcome, style: Style) -> str:
+    """All findings and problems by file and row.
+
+    A file that could not be analysed is an object with code "GBL000" and its kind as name, an unused suppression one
+    with code "GBL001"; both have the keys of a finding, null where a key makes no sense.
+    """
+    items = [((f.filename, f.row, f.column, f.code), _finding(f)) for f in outcome.findings]
+    items += [((p.filename, p.row, p.column, p.code), _problem(p)) for p in outcome.problems]
+    items.sort(key=lambda item: item[0])
+    return dump([item for _, item in items])
+
+
+def dump(data: object) -> str:
+    """JSON as a person can still read it."""
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
+
+
+def _finding(f: Finding) -> dict[str, Any]:
+    return {
+        "code": f.code,
+        "name": f.name,
+        "message": _text(f.message),
+        "filename": readable(f.filename),
+        "location": {"row": f.row, "column": f.column},
+        "end_location": {"row": f.end_row, "column": f.end_column},
+        "confidence": round(f.confidence, 4),
+        "severity": f.severity,
+        "consequence": f.consequence,
+        "hot": f.hot,
+        "heat": round(f.heat, 2),
+        "owner": f.owner,
+        "category": f.category,
+        "function": f.function,
+        "root": f.root,
+        "path": [_step(s) for s in f.path],
+        "why": [_reason(r) for r in f.why],
+        "fix": None,
+        "url": f.url or None,
+        "noqa_row": f.noqa_row or f.row,
+        "root_kind": f.root_kind,
+        "masked_by": f.masked_by or None,
+        "library": _step(f.library) if f.library else None,
+        "advice": _text(f.advice),
+        "certainty": round(f.certainty, 4),
+        "guards": f.guards,
+    }
+
+
+def _problem(p: Problem) -> dict[str, Any]:
+    empty = dict.fromkeys(_finding(_NOTHING))
+    place = {"row": p.row, "column": p.column}
+    return empty | {
+        "code": p.code,
+        "name": p.name,
+        "message": _text(p.message),
+        "filename": readable(p.filename),
+        "location": place,
+        "end_location": place,
+        "confidence": 1.0,
+        "severity": p.severity,
+        "path": [],
+        "why": [],
+    }
+
+
+_NOTHING = Finding("", "", "", "", 1, 1, 1, 1)
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {"function": step.function, "filename": readable(step.filename), "row": step.row}
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    place = {"filename": readable(reason.filename)} if reason.filename else {}
+    return {"row": reason.row, "text": _text(reason.text)} | place
+
+
+def _text(text: str) -> str:
+    """Text that UTF-8 can hold: source may carry lone surrogates in escapes that were evaluated."""
+    return text.encode("utf-8", "backslashreplace").decode()

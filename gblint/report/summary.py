@@ -1,0 +1,90 @@
+"""The last lines of a report: what was found, what was looked at, and how much of it to trust."""
+
+from __future__ import annotations
+
+from gblint.checking import BROKEN_FILE, Outcome
+from gblint.report.style import Style, percent, plural, printable
+
+
+def render(outcome: Outcome, style: Style) -> str:
+    """Summary lines, each with its line end."""
+    lines = [_found(outcome, style), *_left_out(outcome), _looked_at(outcome), *_doubts(outcome, style)]
+    return "".join(f"{line}\n" for line in lines if line)
+
+
+def _found(outcome: Outcome, style: Style) -> str:
+    parts: list[str] = []
+    findings = outcome.findings
+    if findings:
+        hot = sum(f.hot for f in findings)
+        masked = sum(f.consequence == "masked" for f in findings)
+        fallen = sum(f.consequence == "frame-falls-back" for f in findings)
+        details = [
+            f"{hot:,} on hot paths" if hot else "",
+            f"{plural(fallen, 'frame falls', 'frames fall')} back to eager" if fallen else "",
+            f"{masked:,} masked by another" if masked else "",
+        ]
+        what = ", ".join(d for d in details if d)
+        files = plural(len({f.filename for f in findings}), "file")
+        parts.append(f"{plural(len(findings), 'graph break')} in {files}" + (f" ({what})" if what else ""))
+    broken = sum(p.code == BROKEN_FILE for p in outcome.problems)
+    unused = len(outcome.problems) - broken
+    if broken:
+        parts.append(plural(broken, "place that could not be analysed", "places that could not be analysed"))
+    if unused:
+        parts.append(plural(unused, "unused suppression"))
+    if parts:
+        return style.paint(f"Found {', '.join(parts)}.", bold=True)
+    if outcome.stats.roots:
+        return style.paint("Found no graph breaks.", bold=True)
+    return style.paint("Nothing was found because nothing was analysed.", fg="yellow", bold=True)
+
+
+def _left_out(outcome: Outcome) -> list[str]:
+    parts = [
+        f"{outcome.low:,} below confidence {percent(outcome.min_confidence)} (--min-confidence 0 shows them)"
+        if outcome.low
+        else "",
+        f"{outcome.cold:,} off the hot paths" if outcome.cold else "",
+        f"{outcome.silenced:,} silenced by comments" if outcome.silenced else "",
+    ]
+    text = ", ".join(p for p in parts if p)
+    return [f"Not shown: {text}."] if text else []
+
+
+def _looked_at(outcome: Outcome) -> str:
+    stats = outcome.stats
+    files = sum(s.checked for s in outcome.scopes)
+    context = sum(s.files for s in outcome.scopes)
+    of = f" of a project of {context:,}" if context > files else ""
+    return f"Looked at {plural(files, 'file')}{of}, {plural(stats.functions, 'function')} from {_roots(outcome)}."
+
+
+def _roots(outcome: Outcome) -> str:
+    stats = outcome.stats
+    explicit, assumed = stats.explicit_roots, stats.assumed_roots
+    if not stats.roots:
+        return "no compiled root"
+    kinds = [
+        f"{explicit:,} compiled in the source or named" if explicit else "",
+        f"{assumed:,} assumed to be compiled" if assumed else "",
+    ]
+    text = ", ".join(k for k in kinds if k)
+    return plural(stats.roots, "root") + (f" ({text})" if text else "")
+
+
+def _doubts(outcome: Outcome, style: Style) -> list[str]:
+    stats = outcome.stats
+    lines: list[str] = []
+    if stats.assumed_roots and not stats.explicit_roots:
+        lines.append("No torch.compile was found, so these roots are assumptions; name yours in `roots`.")
+    unsure = [
+        f"{plural(stats.unresolved, 'called name')} could not be resolved" if stats.unresolved else "",
+        f"{plural(stats.cut, 'function')} ran out of budget" if stats.cut else "",
+        plural(len(stats.internal), "internal error") if stats.internal else "",
+    ]
+    text = ", ".join(u for u in unsure if u)
+    if text:
+        lines.append(style.paint(f"{text}: breaks behind them can be missing.", dim=True))
+    lines += [style.paint(f"internal error: {printable(text)}", fg="yellow") for text in stats.internal[:5]]
+    return lines
