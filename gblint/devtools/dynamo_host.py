@@ -322,9 +322,7 @@ def import_what_a_first_compile_imports() -> None:
         names = pipe.read().split()
     os.waitpid(pid, 0)
     for name in names:
-        with contextlib.suppress(
-            Exception
-        ):  # one that imports only in some state: the compile itself will do it
+        with contextlib.suppress(Exception):  # one that imports only in some state: the compile itself will do it
             importlib.import_module(name)
 
 

@@ -31,9 +31,7 @@ def observed(request: pytest.FixtureRequest) -> dict[Path, Observed]:
     wanted = {params["program"] for params in selected if "program" in params}
     for fixed in [params["fixed"] for params in selected if "fixed" in params]:
         wanted |= {fixed, broken_twin(fixed)}
-    programs = [
-        program for program in PROGRAMS if program in wanted and not missing_packages(labels_of(program))
-    ]
+    programs = [program for program in PROGRAMS if program in wanted and not missing_packages(labels_of(program))]
     with DynamoRunner() as runner:
         return dict(zip(programs, runner.observe_all(programs), strict=True))
 

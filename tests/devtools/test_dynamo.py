@@ -48,9 +48,7 @@ def test_clean_program_is_traced(runner: DynamoRunner) -> None:
 
 
 def test_generator_frame_is_refused_silently(runner: DynamoRunner) -> None:
-    observed = runner.observe(
-        "import torch\n\n@torch.compile\ndef g(x):\n    yield x + 1\n\nlist(g(torch.ones(2)))\n"
-    )
+    observed = runner.observe("import torch\n\n@torch.compile\ndef g(x):\n    yield x + 1\n\nlist(g(torch.ones(2)))\n")
     assert observed.breaks == ()
     assert {code for _, code in observed.silent_places()} == {"GB0003"}
 
@@ -63,9 +61,7 @@ def test_break_under_fullgraph_is_seen_and_reported_as_error(runner: DynamoRunne
 
 def test_break_in_another_file_of_a_folder(runner: DynamoRunner, tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("def show(x):\n    print(x)\n    return x\n")
-    (tmp_path / "main.py").write_text(
-        "import torch\nimport helper\n\ntorch.compile(helper.show)(torch.ones(1))\n"
-    )
+    (tmp_path / "main.py").write_text("import torch\nimport helper\n\ntorch.compile(helper.show)(torch.ones(1))\n")
     breaks = runner.observe(tmp_path).breaks
     assert [(b.gb_id, b.file, b.row) for b in breaks] == [("GB0059", "helper.py", 2)]
     assert breaks[0].reason

@@ -79,9 +79,7 @@ def test_program_problems() -> None:
 
 def test_relabelling_makes_the_header_true_in_spite_of_the_lines_it_adds() -> None:
     text = "# source: a report\n# expect: none\nimport torch\nf(x)\n"
-    observed = Observed(
-        breaks=(Break("GB0059", 4, wrapped_by=("GB7000",)),), silent=(Break("GB0003", 2, "a.py"),)
-    )
+    observed = Observed(breaks=(Break("GB0059", 4, wrapped_by=("GB7000",)),), silent=(Break("GB0003", 2, "a.py"),))
     new = relabelled(text, observed)
     assert new.splitlines() == [
         "# expect: GB0059 @ 6",

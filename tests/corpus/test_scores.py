@@ -1,0 +1,20 @@
+"""The analyzer's figures on the labelled programs stay above their floors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gblint.devtools.score import Runner, below_floors, load_floors, programs_score
+
+CORPUS = Path(__file__).parents[2] / "corpus"
+FLOORS = load_floors(CORPUS / "floors.toml")
+COLLECTIONS = sorted(entry.name for entry in (CORPUS / "programs").iterdir() if entry.name in FLOORS)
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_programs(collection: str) -> None:
+    score = programs_score(CORPUS / "programs" / collection, Runner(None, jobs=1))
+    drops = below_floors({collection: score.figures}, {collection: FLOORS[collection]})
+    assert not drops, "\n".join([*drops, *score.missed, *score.noisy])
