@@ -1,0 +1,258 @@
+"""A tensor's value read into Python: `.item()`, `int(t)`, `float(t)`, `bool(t)`, `v in t`, a slice bound.
+
+What breaks:
+    `t.item()`, `int(t)`, `float(t)`, `bool(t)`, `t.__int__()`, `t.__float__()`, a
+    membership test in a tensor (`2 in ids`), a tensor as a bound of a slice (`x[:n]`), and a tensor as index of a list,
+    tuple, range, `torch.Size` or `ModuleList`.
+Why Dynamo breaks:
+    The number does not exist while tracing. Unless scalars may stay in the graph as symbols, Dynamo ends the graph, runs
+    it, and goes on with the number it got.
+Example:
+    loss_scale = 1.0 / weights.sum().item()
+    x = x[:lengths.max()]
+Instead:
+    loss_scale = 1.0 / weights.sum()
+    x = x * (positions < lengths.max())[:, None]
+Fix:
+    Keep the value as a 0-d tensor, take it outside the compiled region and pass it in, or set
+    `torch._dynamo.config.capture_scalar_outputs = True` if it is used as a size or in arithmetic.
+Torch versions:
+    Every release.
+Limits:
+    `.tolist()` is GB0109 or GB0033, sizes given as tensors GB0033, `range(t)` GB0059. Numbers read from NumPy arrays
+    are GB0033.
+"""
+
+from __future__ import annotations
+
+from gblint.rule_api import (
+    Break,
+    Call,
+    Compare,
+    Const,
+    Context,
+    Index,
+    Instance,
+    Plain,
+    Rule,
+    RuleMeta,
+    Sequence,
+    Slice,
+    Stream,
+    Tensor,
+    Union,
+    Value,
+    as_tensor,
+    members,
+    tensor_certainty,
+)
+
+CONVERSIONS = {
+    "builtins.int": "int", "builtins.float": "float", "builtins.bool": "bool",
+    "torch.Tensor.__int__": "int", "torch.Tensor.__float__": "float",
+}  # fmt: skip
+SETTING = "capture_scalar_outputs"
+
+
+class ReadTensorValue(Rule):
+    """Conversions of a tensor to a Python number."""
+
+    meta = RuleMeta(
+        code="GB0124",
+        slug="read-tensor-value",
+        summary="a tensor's value is read into Python",
+        category="supportable",
+        advice="Keep the value as a 0-d tensor, or read it outside the compiled region.",
+    )
+    calls = ("torch.Tensor.item", "torch._check_tensor_all", "itertools.islice", "operator.index", *CONVERSIONS)
+    BREAKS = (
+        """
+import torch
+
+@torch.compile
+def normalize(x: torch.Tensor):
+    total = x.sum().item()  # GB0124
+    return x / total
+
+@torch.compile
+def widen(ids: torch.Tensor):
+    count = int(ids.max()) + 1  # GB0124
+    return torch.zeros(ids.shape[0], count).scatter_(1, ids[:, None], 1.0)
+
+@torch.compile
+def eps(x: torch.Tensor):
+    return x + float(torch.abs(x.max())) / 1000  # GB0124
+
+@torch.compile
+def shortcut(x: torch.Tensor, mask: torch.Tensor):
+    if bool(mask.any()):  # GB0124
+        x = x.masked_fill(mask, 0.0)
+    return x
+
+normalize(torch.rand(3))
+widen(torch.tensor([0, 2, 1]))
+eps(torch.rand(3))
+shortcut(torch.rand(3), torch.tensor([True, False, True]))
+""",
+        """
+import torch
+
+@torch.compile
+def crop(x: torch.Tensor, lengths: torch.Tensor):
+    return x[:, : lengths.max()]  # GB0124
+
+@torch.compile
+def clear(x: torch.Tensor, start: torch.Tensor):
+    y = x.clone()
+    y[start:] = 0.0  # GB0124
+    return y
+
+@torch.compile
+def segments(x: torch.Tensor, ends: torch.Tensor):
+    total = x.new_zeros(())
+    for start, end in zip(ends[:-1], ends[1:]):
+        total = total + x[start:end].sum()  # GB0124
+    return total
+
+crop(torch.rand(2, 5), torch.tensor([2, 4]))
+clear(torch.rand(5), torch.tensor(2))
+segments(torch.rand(5), torch.tensor([0, 2, 5]))
+""",
+        """
+import torch
+from torch import nn
+
+class Experts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.experts = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
+        self.router = nn.Linear(3, 2)
+
+    def forward(self, x):
+        best = self.router(x.mean(0)).argmax()
+        return self.experts[best](x)  # GB0124
+
+@torch.compile
+def has_padding(ids: torch.Tensor, x: torch.Tensor):
+    padded = 0 in ids  # GB0124
+    return x * padded
+
+@torch.compile
+def pick(x: torch.Tensor, which: torch.Tensor):
+    views = [x, x.flip(0), x.roll(1, 0)]
+    return views[which + 0] * 2  # GB0124
+
+torch.compile(Experts())(torch.rand(2, 3))
+has_padding(torch.tensor([0, 1]), torch.rand(2))
+pick(torch.rand(3), torch.tensor(1))
+""",
+    )
+    CLEAN = (
+        """
+import torch
+
+@torch.compile
+def sizes(x: torch.Tensor):
+    n = int(x.shape[0]) + int(x.numel() / 3)
+    scale = float(x.size(-1)) ** -0.5
+    lowest = float(torch.finfo(x.dtype).min)
+    kept = bool(x.dim() == 2)
+    return (x[: n // 2] * scale).clamp(min=lowest), kept, 3 in x.shape, x.dtype in (torch.float32, torch.float16)
+
+sizes(torch.rand(4, 3))
+""",
+        """
+import torch
+
+@torch.compile
+def tensors(x: torch.Tensor, ids: torch.Tensor):
+    total = x.sum()
+    flags = x.bool() & (x > 0).float().bool()
+    rows = x[ids] + x[ids[:1]] + torch.isin(ids, 2)[:, None]
+    parts = [x, x * 2]
+    return rows / total * flags[:1], parts[-1], {"a": x}["a"]
+
+tensors(torch.rand(3, 2), torch.tensor([0, 2, 1]))
+""",
+        """
+import torch
+
+torch._dynamo.config.capture_scalar_outputs = True
+
+@torch.compile
+def captured(x: torch.Tensor, n: torch.Tensor):
+    total = x.sum().item()
+    return x[: n + 0] * total + float(x.mean())
+
+captured(torch.rand(4), torch.tensor(2))
+""",
+    )
+
+    def on_call(self, event: Call, context: Context) -> Break | None:
+        if context.enabled(SETTING):
+            return None
+        subject = _subject(event)
+        certainty = _certainty(subject)
+        if not certainty:
+            return None
+        tensor = as_tensor(subject)
+        kind = CONVERSIONS.get(event.callee) or (tensor.dtype if tensor is not None else "") or "number"
+        message = f"`{context.text(event.node)}` needs the value of a tensor, which is not known while tracing"
+        return Break(message, certainty, about=tensor, result=None if event.callee == "itertools.islice" else Plain(kind))
+
+    def on_compare(self, event: Compare, context: Context) -> Break | None:
+        certainty = _certainty(event.right)
+        if event.operator not in ("in", "not in") or not certainty or context.enabled(SETTING):
+            return None
+        message = f"`{context.text(event.node)}` looks a value up in a tensor, whose contents are not known while tracing"
+        return Break(message, certainty, about=as_tensor(event.right), result=Plain("bool"))
+
+    def on_index(self, event: Index, context: Context) -> Break | None:
+        if context.enabled(SETTING):
+            return None
+        bound = _bound(event) or _position(event)
+        if bound is None:
+            return None
+        message = f"`{context.text(event.node)}` uses a tensor where Python needs a number, which is not known while tracing"
+        return Break(message, _certainty(bound), about=as_tensor(bound))
+
+
+def _subject(event: Call) -> Value | None:
+    """What is turned into a number."""
+    if event.callee == "itertools.islice":
+        return next((a for a in event.args[1:] if as_tensor(a) is not None), None)
+    return event.receiver if event.receiver is not None else event.argument(0, "input")
+
+
+def _certainty(value: Value | None) -> float:
+    """How sure it is that the value is a tensor and no NumPy array (those are another break)."""
+    tensor = as_tensor(value)
+    return tensor_certainty(value) if tensor is not None and tensor.subclass != "ndarray" else 0.0
+
+
+def _bound(event: Index) -> Value | None:
+    """A tensor among the bounds of a slice."""
+    for part in event.index:
+        if isinstance(part, Slice):
+            for bound in (part.lower, part.upper, part.step):
+                if _certainty(bound):
+                    return bound
+    return None
+
+
+def _position(event: Index) -> Value | None:
+    """A tensor that picks an element of a Python sequence."""
+    if len(event.index) != 1 or not isinstance(event.index[0], Tensor | Union) or not _is_sequence(event.base):
+        return None
+    return event.index[0] if _certainty(event.index[0]) else None
+
+
+def _is_sequence(value: Value) -> bool:
+    return all(
+        isinstance(m, Sequence)
+        or (isinstance(m, Stream) and m.kind == "range")
+        or (isinstance(m, Plain) and m.type in ("list", "tuple", "range", "size"))
+        or (isinstance(m, Instance) and m.base == "torch.nn.ModuleList")
+        or (isinstance(m, Const) and isinstance(m.value, tuple))
+        for m in members(value)
+    )

@@ -1,0 +1,288 @@
+"""Python control flow that depends on the value of a tensor.
+
+What breaks:
+    `if`, `while`, a conditional expression, `and`, `or`, a comprehension's filter, `match`, `any()` and `all()` over
+    tensors, when the thing tested is a tensor. An `assert` breaks only if its message is not a constant, or if the
+    tensor is negated or followed by `and` / `or`.
+Why Dynamo breaks:
+    It traces one path through the code, with tensors that have a shape and a dtype but no contents. Which way the
+    branch goes is known only when the graph has run, so the graph ends there and the rest becomes a second one.
+Example:
+    if mask.any():
+        x = x.masked_fill(mask, 0.0)
+Instead:
+    x = x.masked_fill(mask, 0.0)
+Fix:
+    Compute both sides and choose with `torch.where`, drop a shortcut that only saves work, use `torch.cond` for large
+    bodies, or keep the flag as a Python bool. For checks use `torch._assert_async` or an assert with a constant message.
+Torch versions:
+    Every release. Asserts with a constant message have become part of the graph since 2.1.
+Limits:
+    A branch on a size (`x.shape[0] > 2`) or on `x is None` is fine and not reported.
+"""
+
+from __future__ import annotations
+
+from gblint.rule_api import (
+    Branch,
+    Break,
+    Call,
+    Context,
+    DataScalar,
+    Rule,
+    RuleMeta,
+    Sequence,
+    Stream,
+    Tensor,
+    Value,
+    as_tensor,
+    members,
+    tensor_certainty,
+)
+
+WORDS = {
+    "if": "An `if`", "while": "A `while` loop", "ternary": "A conditional expression", "and": "An `and`", "or": "An `or`",
+    "filter": "A comprehension filter", "match": "A `match`", "assert": "An assert with a computed message",
+}  # fmt: skip
+
+
+class BranchOnTensor(Rule):
+    """Truth tests of tensors."""
+
+    meta = RuleMeta(
+        code="GB0170",
+        slug="branch-on-tensor",
+        summary="control flow depends on the value of a tensor",
+        category="fundamental",
+        advice="Choose with torch.where, or drop the shortcut; use torch.cond for large bodies.",
+    )
+    calls = ("builtins.all", "builtins.any")
+    BREAKS = (
+        """
+import torch
+
+@torch.compile
+def fill(x: torch.Tensor, mask: torch.Tensor):
+    if mask.any():  # GB0170
+        x = x.masked_fill(mask, 0.0)
+    return x
+
+@torch.compile
+def settle(x: torch.Tensor):
+    while x.norm() > 1:  # GB0170
+        x = x / 2
+    return x
+
+@torch.compile
+def scale(x: torch.Tensor):
+    if not torch.isfinite(x).all():  # GB0170
+        return torch.nan_to_num(x)
+    factor = 2.0 if x.mean() > 0.5 else 1.0  # GB0170
+    return x * factor
+
+x = torch.rand(4)
+fill(x, x > 0.5)
+settle(x + 3)
+scale(x)
+""",
+        """
+import torch
+
+@torch.compile
+def both(x: torch.Tensor):
+    flag = (x > 0).all() and (x < 2).all()  # GB0170
+    return x * flag
+
+@torch.compile
+def chained(x: torch.Tensor):
+    if 0 <= x.sum() <= 9:  # GB0170
+        x = x + 1
+    return x
+
+@torch.compile
+def kept(x: torch.Tensor):
+    rows = [row * 2 for row in x if row.sum() > 0]  # GB0170
+    return torch.stack(rows)
+
+@torch.compile
+def every(x: torch.Tensor):
+    y = x + 1
+    if all([v > 0 for v in y]):  # GB0170
+        y = y - 1
+    return y
+
+both(torch.rand(3))
+chained(torch.rand(3))
+kept(torch.rand(3, 2))
+every(torch.rand(3))
+""",
+        """
+import torch
+
+@torch.compile
+def formatted(x: torch.Tensor):
+    assert (x >= 0).all(), f"negative values in {tuple(x.shape)}"  # GB0170
+    return x + 1
+
+@torch.compile
+def negated(x: torch.Tensor):
+    assert not torch.isnan(x).any(), "nan"  # GB0170
+    return x + 1
+
+@torch.compile
+def joined(x: torch.Tensor):
+    assert x.min() >= 0 and x.max() <= 1, "out of range"  # GB0170
+    return x + 1
+
+@torch.compile
+def member(x: torch.Tensor, kind: torch.Tensor):
+    if kind in (0, 1):  # GB0170
+        x = x * 2
+    return x + 1
+
+formatted(torch.rand(3))
+negated(torch.rand(3))
+joined(torch.rand(3))
+member(torch.rand(3), torch.tensor(1))
+""",
+        """
+import torch
+from torch import nn
+
+class Normalized(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("initialized", torch.tensor(False))
+        self.scale = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        if not self.initialized:  # GB0170
+            x = x - x.mean()
+        return x * self.scale
+
+torch.compile(Normalized())(torch.rand(2, 3))
+""",
+        """
+import numpy as np
+import torch
+
+@torch.compile
+def layerdrop(x: torch.Tensor, p: float):
+    drop = torch.rand([])
+    if drop < p:  # GB0170
+        return x
+    return x * 2
+
+@torch.compile
+def checked(x: torch.Tensor):
+    y = x * 2
+    if np.sqrt(4) > 1:  # GB0170
+        y = y + 1
+    return y
+
+layerdrop(torch.rand(3), 0.5)
+checked(torch.rand(3))
+""",
+    )
+    CLEAN = (
+        """
+import torch
+
+@torch.compile
+def sizes(x: torch.Tensor, mask: torch.Tensor | None = None):
+    if x.shape[0] > 2 and x.dim() == 2:
+        x = x + 1
+    if mask is not None:
+        x = x.masked_fill(mask, 0.0)
+    if torch.is_tensor(x) and x.numel() and len(x):
+        x = x * 2
+    if x.dtype == torch.float32 and not x.requires_grad:
+        x = x - 1
+    return x
+
+sizes(torch.rand(3, 2))
+sizes(torch.rand(3, 2), torch.rand(3, 2) > 0.5)
+""",
+        """
+import torch
+
+@torch.compile
+def checks(x: torch.Tensor):
+    assert (x >= 0).all()
+    assert x.sum() > 0, "all zero"
+    assert x.shape[0] == 3, f"expected 3 rows, got {x.shape[0]}"
+    torch._assert_async(torch.isfinite(x).all())
+    return x + 1
+
+checks(torch.rand(3))
+""",
+        """
+import torch
+
+@torch.compile
+def elementwise(x: torch.Tensor, mask: torch.Tensor):
+    y = torch.where(x.sum() > 0, x, -x)
+    z = (x > 0) & ~mask | (x < -1)
+    top = max(y[0], y[1])
+    return y * z * (x == 0) + min(top, 3) + sum(v for v in x)
+
+elementwise(torch.rand(3), torch.rand(3) > 0.5)
+""",
+        """
+import torch
+from torch import nn
+
+class Gate(nn.Module):
+    def __init__(self, dropout: float = 0.0):
+        super().__init__()
+        self.dropout = dropout
+        self.weight = nn.Parameter(torch.ones(3))
+        self.register_parameter("bias", None)
+        self.layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+
+    def forward(self, x, use_cache=False, scale=None):
+        if self.training and self.dropout > 0:
+            x = torch.nn.functional.dropout(x, self.dropout)
+        if self.bias is not None:
+            x = x + self.bias
+        if use_cache or scale:
+            x = x * 2
+        kept = [layer for layer in self.layers if layer.bias is not None]
+        for layer in kept:
+            x = layer(x)
+        return x * self.weight if x.shape[-1] == 3 else x
+
+torch.compile(Gate())(torch.rand(2, 3))
+""",
+    )
+
+    def on_branch(self, event: Branch, context: Context) -> Break | None:
+        if event.kind not in WORDS or (event.kind == "assert" and event.plain_message):
+            return None
+        certainty = max(tensor_certainty(event.value), _scalar_certainty(event.value))
+        if not certainty:
+            return None
+        text = context.text(event.node)
+        message = f"{WORDS[event.kind]} depends on the contents of `{text}`, which are not known while tracing"
+        return Break(message, certainty, about=as_tensor(event.value) or event.value)
+
+    def on_call(self, event: Call, context: Context) -> Break | None:
+        element = _element(event.args[0]) if len(event.args) == 1 else None
+        certainty = tensor_certainty(element)
+        if element is None or not certainty:
+            return None
+        message = f"`{context.text(event.node)}` decides on the contents of each tensor, which are not known while tracing"
+        return Break(message, certainty, about=as_tensor(element))
+
+
+def _scalar_certainty(value: Value) -> float:
+    """1 for a number read from a tensor that stayed in the graph."""
+    return 1.0 if any(isinstance(m, DataScalar) for m in members(value)) else 0.0
+
+
+def _element(value: Value) -> Value | None:
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, Sequence | Stream) and (value.items or value.elem is not None):
+        return value.element()
+    return None
