@@ -1,5 +1,8 @@
 """Reading Python source: bytes on disk in, text out, or an error a person can act on."""
 
+# Paths are strings here: Path objects cost too much for thousands of files.
+# ruff: noqa: PTH
+
 from __future__ import annotations
 
 import codecs
@@ -62,7 +65,8 @@ def decode(data: bytes) -> Source:
     bom = data.startswith(codecs.BOM_UTF8)
     body = data[len(codecs.BOM_UTF8) :] if bom else data
     if b"\0" in body:
-        raise SourceError("bad-encoding", "contains a NUL byte: not Python source", *_place(body, body.index(0)))
+        place = _place(body, body.index(0))
+        raise SourceError("bad-encoding", "contains a NUL byte, so it is not Python source", *place)
     encoding = _encoding(body, bom)
     try:
         return Source(str(body, encoding), "utf-8-sig" if bom else encoding)
@@ -84,12 +88,13 @@ def _encoding(body: bytes, bom: bool) -> str:
     if not getattr(info, "_is_text_encoding", True):
         raise SourceError("bad-encoding", f"{name!r} in the coding line is not a text encoding", row)
     if bom and info.name != "utf-8":
-        raise SourceError("bad-encoding", f"coding line says {name!r} but the file starts with a UTF-8 mark", row)
+        message = f"coding line says {name!r}, but the file starts with a UTF-8 byte order mark"
+        raise SourceError("bad-encoding", message, row)
     return info.name
 
 
 def _coding_line(body: bytes) -> tuple[int, str]:
-    """Row and name of the declared encoding, (0, "") if there is none: it counts in the first two lines only."""
+    """Row and name of the declared encoding, (0, "") if there is none; only the first two lines count."""
     for row, line in enumerate(re.split(rb"\r\n|\r|\n", body[:2000], maxsplit=2)[:2], 1):
         found = _COOKIE.match(line)
         if found:

@@ -17,8 +17,10 @@ from gblint.index.suppressions import find_suppressions
 from gblint.index.walk import called_names, dotted, literal, statements, walk, walk_scope
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
-# What a file must contain before it is worth a search for compile sites or settings; `re.compile` does not count.
+# What a file must contain before it is worth a search for compile sites or settings (`re.compile` is neither).
 _COMPILE = re.compile(r"compile\b(?<!\bre\.compile)")
+_COMPILE_ALIAS = re.compile(r"compile[ \t]+as[ \t]+(\w+)")
+_COMPILE_ASSIGNED = re.compile(r"(\w+)[ \t]*=[^=\n]*\bcompile\b")
 _SETTING = re.compile(r"torch\.[\w.]+[ \t]*[|&]?=[^=]")
 _CONFIG = re.compile(r"torch\.[\w.]*config\b")
 _CONFIG_IMPORT = re.compile(r"from torch\b.*\bconfig\b")
@@ -36,11 +38,12 @@ def guard_rank(guard: str) -> int:
 def build_index(text: str, path: str, name: str, package: str, digest: str) -> ModuleInfo:
     """Index one file.
 
-    text: decoded source; name, package: dotted names of the module and of the package its relative imports start
-    from ("" for none); digest: content hash, stored as it is. Never raises for bad source: `error` says what is
-    wrong, and the rest of the index is empty.
+    text: decoded source; name, package: dotted names of the module and of the package its relative imports
+    start from ("" for none); digest: content hash, stored as it is. Never raises for bad source: `error` says
+    what is wrong, and the rest of the index is empty.
     """
-    info = ModuleInfo(name, package, path, digest, text.count("\n") + 1, {}, [], [], {}, [], [], [], [])
+    info = empty_index(name, package, path, digest)
+    info.rows = text.count("\n") + 1
     try:
         tree = parse(text)
         _Builder(text, info).build(tree)
@@ -53,6 +56,11 @@ def build_index(text: str, path: str, name: str, package: str, digest: str) -> M
     except ValueError as error:
         return _failed(info, str(error))
     return info
+
+
+def empty_index(name: str, package: str, path: str, digest: str) -> ModuleInfo:
+    """An index that knows nothing yet, with containers of its own."""
+    return ModuleInfo(name, package, path, digest, 0, {}, [], [], {}, [], [], [], [])
 
 
 def parse(text: str) -> ast.Module:
@@ -75,7 +83,8 @@ def collector_off() -> Iterator[None]:
 
 
 def _failed(info: ModuleInfo, message: str, row: int = 1, column: int = 1) -> ModuleInfo:
-    failed = ModuleInfo(info.name, info.package, info.path, info.digest, info.rows, {}, [], [], {}, [], [], [], [])
+    failed = empty_index(info.name, info.package, info.path, info.digest)
+    failed.rows = info.rows
     failed.error, failed.error_kind = message, "invalid-syntax"
     failed.error_row, failed.error_column = row, column
     return failed
@@ -132,7 +141,7 @@ class _Builder:
         if _sets_torch(text):
             closed: set[ast.AST] = set()
         elif compiles:
-            names = {"compile", *(name for name, target in self.imports.items() if target == "torch.compile")}
+            names = {"compile", *_COMPILE_ALIAS.findall(text), *_COMPILE_ASSIGNED.findall(text)}
             closed = {node for node, calls in self.nodes if names.isdisjoint(calls)}
         else:
             return
@@ -289,7 +298,7 @@ class _Builder:
     def _segment(self, node: ast.expr) -> str:
         """Source text of an expression, as written."""
         if node.__class__ is ast.Name:
-            return node.id 
+            return node.id
         text = dotted(node)
         if text is not None:
             return text
@@ -306,7 +315,7 @@ class _Builder:
 
 
 def _sets_torch(text: str) -> bool:
-    """Whether a text may change a setting of torch: a dotted assignment at the start of a line, or a config module."""
+    """Whether a text may change a setting of torch: a dotted assignment on its own line, or a config module."""
     if "_dynamo" in text or "_inductor" in text or _CONFIG.search(text) or _CONFIG_IMPORT.search(text):
         return True
     found = (match.start() for match in _SETTING.finditer(text))
@@ -361,25 +370,26 @@ def _blocks(node: ast.stmt) -> Iterator[tuple[list[ast.stmt], str]]:
 
 def _targets(node: ast.stmt) -> Iterator[tuple[str, str]]:
     """(name, binding kind) of every plain name a statement itself binds or deletes."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from ((name, "assign") for name in _names(target))
-    elif isinstance(node, ast.AnnAssign):
-        if node.value is not None:
-            yield from ((name, "assign") for name in _names(node.target))
-    elif isinstance(node, ast.AugAssign | ast.For | ast.AsyncFor):
-        yield from ((name, "other") for name in _names(node.target))
-    elif isinstance(node, ast.With | ast.AsyncWith):
-        for item in node.items:
-            if item.optional_vars is not None:
-                yield from ((name, "other") for name in _names(item.optional_vars))
-    elif isinstance(node, ast.Delete):
-        for target in node.targets:
-            yield from ((name, "other") for name in _names(target))
-    elif isinstance(node, ast.Match):
+    assigned = _assigned(node)
+    kind = "assign" if isinstance(node, ast.Assign | ast.AnnAssign) else "other"
+    for target in assigned:
+        yield from ((name, kind) for name in _names(target))
+    if isinstance(node, ast.Match):
         yield from ((name, "other") for case in node.cases for name in _captures(case.pattern))
     elif node.__class__.__name__ == "TypeAlias":
         yield node.name.id, "assign"  # type: ignore[attr-defined]
+
+
+def _assigned(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign | ast.Delete):
+        return node.targets
+    if isinstance(node, ast.AnnAssign):
+        return [node.target] if node.value is not None else []
+    if isinstance(node, ast.AugAssign | ast.For | ast.AsyncFor):
+        return [node.target]
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return [item.optional_vars for item in node.items if item.optional_vars is not None]
+    return []
 
 
 def _names(target: ast.expr) -> Iterator[str]:
@@ -400,25 +410,18 @@ def _captures(pattern: ast.pattern) -> Iterator[str]:
 
 
 def _acts(body: list[ast.stmt]) -> bool:
-    """Whether top-level code does more than define names."""
-    for node in body:
-        if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.With | ast.AsyncWith | ast.Match):
+    """Whether top-level code does more than define names; what handles a failed import does not count."""
+    stack = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.Match):
             return True
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await):
             return True
-        if isinstance(node, ast.If | ast.Try) and any(_acts(block) for block in _inner(node)):
-            return True
+        if isinstance(node, ast.If | ast.Try | ast.With | ast.AsyncWith):
+            for block in ("body", "orelse", "finalbody"):
+                stack.extend(getattr(node, block, ()))
     return False
-
-
-def _inner(node: ast.If | ast.Try) -> Iterator[list[ast.stmt]]:
-    yield node.body
-    if isinstance(node, ast.If):
-        # elif chains are judged by their own bodies only, without descending for ever
-        yield [item for item in node.orelse if not isinstance(item, ast.If)]
-        return
-    yield node.orelse
-    yield node.finalbody
 
 
 def _exports(body: list[ast.stmt]) -> list[str] | None:

@@ -1,9 +1,12 @@
 """What gblint remembers between runs: digests by stat, indexes by content, results of the engine by key.
 
-One SQLite file per version of gblint, read row by row on demand and written in one transaction at the end. A cache
-that is damaged, locked or not writable costs time and nothing else: it is rebuilt or left alone, and `problem` says
-why.
+One SQLite file per version of gblint, read row by row on demand and written in one transaction at the end. A
+cache that is damaged, locked or not writable costs time and nothing else: it is rebuilt or left alone, and
+`problem` says why.
 """
+
+# Paths are strings here: Path objects cost too much for thousands of files.
+# ruff: noqa: PTH
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import os
 import sqlite3
 import sys
 import time
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
@@ -20,7 +24,9 @@ import gblint
 from gblint.index.model import ModuleInfo
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, mtime INT, ctime INT, size INT, digest TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (
+    path TEXT PRIMARY KEY, mtime INT, ctime INT, size INT, digest TEXT
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS indexes (key TEXT PRIMARY KEY, blob BLOB);
 CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, blob BLOB);
 """
@@ -43,7 +49,7 @@ def content_digest(data: bytes) -> str:
 
 
 def source_fingerprint(*folders: Path) -> str:
-    """A digest of all files below some folders of gblint itself: what a cached result of that code depends on."""
+    """A digest of all files below some folders of gblint itself: what a cached result depends on."""
     digest = blake2b(digest_size=8)
     for folder in folders:
         for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"):
@@ -79,7 +85,7 @@ class IndexCache:
             self._known = self._read_files()
         stat = _stat(path)
         self._stats[path] = stat
-        known = self._known.get(path)
+        known = self._known.get(_printable(path))
         return known[1] if known is not None and known[0] == stat else ""
 
     def remember(self, path: str, digest: str) -> None:
@@ -87,7 +93,7 @@ class IndexCache:
         self._check_process()
         stat = self._stats.get(path)
         if stat is not None and time.time_ns() - max(stat[0], stat[1]) > _RACY_NS:
-            self._new_files[path] = (*stat, digest)
+            self._new_files[_printable(path)] = (*stat, digest)
 
     def load(self, digest: str, name: str, package: str) -> ModuleInfo | None:
         """The index of a content under a module name, None if there is none; its path is whatever it was."""
@@ -102,16 +108,18 @@ class IndexCache:
     def store(self, info: ModuleInfo) -> None:
         """Keep an index for the next run."""
         self._check_process()
-        self._new_indexes[_index_key(info.digest, info.name, info.package)] = _ENCODER.encode(info)
+        with suppress(UnicodeError):  # a name with a lone surrogate has no place in a file
+            self._new_indexes[_index_key(info.digest, info.name, info.package)] = _ENCODER.encode(info)
 
     def get(self, key: str) -> bytes | None:
         """A result put in an earlier run, or in this one."""
+        key = _printable(key)
         return self._new_results.get(key) or self._select("results", key)
 
     def put(self, key: str, blob: bytes) -> None:
         """Keep a result under a key; it reaches the disk with `save`."""
         self._check_process()
-        self._new_results[key] = blob
+        self._new_results[_printable(key)] = blob
 
     def save(self) -> None:
         """Write all that is new in one transaction; on failure it is dropped and `problem` is set."""
@@ -134,7 +142,7 @@ class IndexCache:
         self._disconnect()
 
     def _check_process(self) -> None:
-        """After a fork: leave the connection, which must not even be closed, and what is new to the parent."""
+        """After a fork: leave to the parent what is new and the connection, which must not even be closed."""
         if self._process == os.getpid():
             return
         self._process = os.getpid()
@@ -201,7 +209,7 @@ class IndexCache:
         self.path.touch()
 
     def _drop_old(self) -> None:
-        """Remove caches of other versions that were not touched for a while, and this one when it grew too big."""
+        """Remove caches of other versions not touched for a while, and this one when it grew too big."""
         oldest = time.time() - _KEPT_VERSIONS_SECONDS
         for path in self.folder.glob("gblint-*.db"):
             if path == self.path or path.stat().st_mtime < oldest:
@@ -226,7 +234,12 @@ class IndexCache:
 
 
 def _index_key(digest: str, name: str, package: str) -> str:
-    return f"{digest} {name} {package}"
+    return _printable(f"{digest} {name} {package}")
+
+
+def _printable(text: str) -> str:
+    """A text SQLite can hold: a file name that is not UTF-8 has lone surrogates."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def _stat(path: str) -> _Stat | None:

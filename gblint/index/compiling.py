@@ -12,7 +12,7 @@ from gblint.index.walk import dotted, literal, walk
 
 _COMPILERS = frozenset({"torch.compile", "torch._dynamo.optimize"})
 _PARTIALS = frozenset({"functools.partial", "functools.partialmethod"})
-_CONFIGS = ("torch._dynamo.config", "torch._inductor.config", "torch._functorch.config", "torch.compiler.config")
+_CONFIGS = tuple(f"torch.{owner}.config" for owner in ("_dynamo", "_inductor", "_functorch", "compiler"))
 # Keywords by which a `compile` method gives away that it is not nn.Module.compile.
 _FOREIGN_KEYWORDS = frozenset({"optimizer", "loss", "metrics", "flags", "compile_kwargs"})
 
@@ -69,9 +69,8 @@ class _Finder:
             self.imports.update((name.name, name.dotted) for name in imported(node, package))
         for targets, value in self.assignments:
             self._assign(targets, value)
-        for call in (*self.calls, *self.decorators):
-            if isinstance(call, ast.Call):
-                self._setting_call(call)
+        for call in self.calls:
+            self._setting_call(call)
 
     def sites(self) -> Iterator[tuple[int, str]]:
         decorating = {id(node): node for node in self.decorators}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Imported(NamedTuple):
-    """One name an import binds ("*" for all), the absolute module, and the attribute taken from it ("" for none)."""
+    """A name an import binds ("*" for all), the absolute module, and the attribute taken from it ("" for none)."""
 
     name: str
     target: str

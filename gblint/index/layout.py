@@ -1,5 +1,8 @@
 """Module names from the way files lie in folders."""
 
+# Paths are strings here: Path objects cost too much for thousands of files.
+# ruff: noqa: PTH
+
 from __future__ import annotations
 
 import os
@@ -25,6 +28,7 @@ class Layout:
     def __init__(self, files: list[str], search_paths: list[str]) -> None:
         self.files = files
         self.search_paths = search_paths
+        self._roots = frozenset(search_paths)
         self._packages: dict[str, str] = {}
         self._is_file: dict[str, bool] = dict.fromkeys(files, True)
         self._found: dict[tuple[str, str], str] = {}
@@ -32,8 +36,8 @@ class Layout:
     def name(self, path: str) -> tuple[str, str]:
         """Dotted module name and package of a file; the package is what its relative imports start from.
 
-        A file outside any package is a top-level module, whatever its folder; its relative imports (it may be part of
-        a namespace package) start from the folders below the project's root.
+        A file outside any package is a top-level module, whatever its folder; its relative imports (it may be part
+        of a namespace package) start from the folders below the project's root.
         """
         folder, file = os.path.split(path)
         stem = os.path.splitext(file)[0]
@@ -43,13 +47,15 @@ class Layout:
         return stem, self._namespace(folder)
 
     def package(self, folder: str) -> str:
-        """Dotted package a folder stands for, "" when neither it nor a folder above it has an `__init__.py`."""
+        """Dotted package a folder stands for, "" if neither it nor a folder above has an `__init__.py`."""
         known = self._packages.get(folder)
         if known is not None:
             return known
         parent, name = os.path.split(folder)
-        above = self.package(parent) if parent != folder else ""
-        if above:
+        above = "" if parent == folder or folder in self._roots else self.package(parent)
+        if "." in name or folder in self._roots:
+            package = ""
+        elif above and name.isidentifier():
             package = f"{above}.{name}"
         else:
             package = name if self._exists(os.path.join(folder, "__init__.py")) else ""
@@ -57,9 +63,9 @@ class Layout:
         return package
 
     def find(self, name: str, folder: str) -> str:
-        """Path of the module `name` as seen from a file in `folder` ("" for from nowhere); "" if there is none.
+        """Path of the module `name` as seen from a file in `folder` ("" for nowhere); "" if there is none.
 
-        Torch and the standard library are never found, save that a file beside a script hides a standard module.
+        Torch and the standard library are never found, but a file beside a script hides a standard one.
         """
         key = folder, name
         path = self._found.get(key)
@@ -67,11 +73,12 @@ class Layout:
             path = self._found[key] = self._find(name, folder)
         return path
 
-    def is_available(self, head: str) -> bool:
-        """Whether a top-level module exists at all, readable or not (an extension module is not)."""
-        if head == "torch" or head in _STANDARD or self.find(head, ""):
+    def is_opaque(self, name: str) -> bool:
+        """Whether a module exists but cannot be read: torch, the standard library, an extension module."""
+        if is_foreign(name):
             return True
-        return head in self._installed_names
+        head = name.partition(".")[0]
+        return head in self._installed_names and not self.find(head, "")
 
     @cached_property
     def _installed_names(self) -> set[str]:
@@ -93,9 +100,8 @@ class Layout:
                 return beside
         if head in _STANDARD:
             return ""
-        return (
-            self._in_package(name, folder) or self._from_above(name, folder) or self._installed(name) or self._script(name)
-        )
+        inside = self._in_package(name, folder) or self._from_above(name, folder)
+        return inside or self._installed(name) or self._scripts.get(name, "")
 
     def _in_package(self, name: str, folder: str) -> str:
         """A module of one of the project's packages, the nearest one where several have the name."""
@@ -107,9 +113,6 @@ class Layout:
     def _from_above(self, name: str, folder: str) -> str:
         """A module that lies below a folder above the importer, which may be what it is run from."""
         return next((path for above in self._ancestors(folder) if (path := self._below(above, name))), "")
-
-    def _script(self, name: str) -> str:
-        return self._scripts.get(name, "")
 
     def _installed(self, name: str) -> str:
         return next((path for root in self.search_paths if (path := self._below(root, name))), "")
@@ -139,7 +142,8 @@ class Layout:
 
     def _namespace(self, folder: str) -> str:
         relative = os.path.relpath(folder, self.root)
-        return "" if relative.startswith(os.pardir) or relative == os.curdir else relative.replace(os.sep, ".")
+        outside = relative == os.curdir or relative.startswith(os.pardir)
+        return "" if outside else relative.replace(os.sep, ".")
 
     @cached_property
     def root(self) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from gblint.index.walk import dotted, literal, walk
 
 _STRUCTURE = "_import_structure"
+_DEFINER = "define_import_structure"
+_Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign
 _ALL = re.compile(r"^__all__\s*\+?=\s*[\[(]([^\])]*)", re.MULTILINE)
 _STRING = re.compile(r"""["'](\w+)["']""")
 _REQUIRED = re.compile(r"^@requires\b[^@]*?^(?:class|def) (\w+)", re.MULTILINE)
@@ -17,8 +19,8 @@ _REQUIRED = re.compile(r"^@requires\b[^@]*?^(?:class|def) (\w+)", re.MULTILINE)
 def lazy_names(body: list[ast.stmt]) -> dict[str, str]:
     """Public name → "submodule", or "submodule:attribute" where the two names differ.
 
-    Understood: `_import_structure` (submodule → names) however it is filled at module level, tables used by a module
-    `__getattr__` (name → module or (module, attribute)), and `lazy_loader.attach(…, submod_attrs=…)`.
+    Understood: `_import_structure` (submodule → names) however it is filled at module level, tables used by a
+    module `__getattr__` (name → module or (module, attribute)), and `lazy_loader.attach(…, submod_attrs=…)`.
     """
     found: dict[str, str] = {}
     has_getattr = any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in body)
@@ -31,15 +33,14 @@ def lazy_names(body: list[ast.stmt]) -> dict[str, str]:
 
 
 def lazy_folder(body: list[ast.stmt]) -> str:
-    """Folder whose modules a `define_import_structure(…)` package exports: "." for its own, "" if there is none.
+    """Folder whose modules a `define_import_structure(…)` package exports: "." for its own, "" for none.
 
-    transformers.utils.import_utils builds such a package's names from the `__all__` of the modules below a folder.
+    transformers.utils.import_utils builds the names of such a package from the `__all__` of the modules below.
     """
     for node in walk(list(_simple(body))):
-        if isinstance(node, ast.Call) and (dotted(node.func) or "").endswith("define_import_structure") and node.args:
-            inside = walk([node.args[0]])
-            parts = [part.value for part in inside if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-            return ".".join(parts) or "."
+        if isinstance(node, ast.Call) and node.args and (dotted(node.func) or "").endswith(_DEFINER):
+            constants = (part for part in walk([node.args[0]]) if isinstance(part, ast.Constant))
+            return ".".join(part.value for part in constants if isinstance(part.value, str)) or "."
     return ""
 
 
@@ -64,7 +65,7 @@ def _simple(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield node
 
 
-def _assigned(node: ast.Assign | ast.AnnAssign | ast.AugAssign, has_getattr: bool, found: dict[str, str]) -> None:
+def _assigned(node: _Assignment, has_getattr: bool, found: dict[str, str]) -> None:
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target
     if isinstance(node.value, ast.Call):
         _attached(node.value, found)
@@ -84,8 +85,8 @@ def _called(call: ast.Call, found: dict[str, str]) -> None:
     owner, argument = function.value, call.args[0]
     if function.attr == "update" and dotted(owner) == _STRUCTURE and isinstance(argument, ast.Dict):
         _structure(_entries(argument), found)
-    elif isinstance(owner, ast.Subscript) and dotted(owner.value) == _STRUCTURE:
-        if function.attr in ("extend", "append"):
+    elif function.attr in ("extend", "append") and isinstance(owner, ast.Subscript):
+        if dotted(owner.value) == _STRUCTURE:
             value = literal(argument)
             _structure({literal(owner.slice): [value] if isinstance(value, str) else value}, found)
 
@@ -116,8 +117,8 @@ def _table(table: dict[object, object], found: dict[str, str]) -> None:
             continue
         if isinstance(value, str):
             found[name] = value
-        elif isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(part, str) for part in value):
-            module, attribute = value
-            found[name] = module if attribute == name else f"{module}:{attribute}"
-        elif isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-            found.update((part, name) for part in value)
+        elif isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+            if len(value) == 2 and "." in value[0]:
+                found[name] = value[0] if value[1] == name else ":".join(value)
+            else:
+                found.update((part, name) for part in value)

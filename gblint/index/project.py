@@ -1,5 +1,8 @@
 """The files of a project and of the libraries it imports, and what a name in one of them stands for."""
 
+# Paths are strings here: Path objects cost too much for thousands of files.
+# ruff: noqa: PTH
+
 from __future__ import annotations
 
 import builtins
@@ -11,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from gblint.index.build import build_index, guard_rank
+from gblint.index.build import build_index, empty_index, guard_rank
 from gblint.index.cache import IndexCache, content_digest
 from gblint.index.layout import Layout, is_foreign
 from gblint.index.lazy import exported_names
@@ -25,9 +28,9 @@ _DEPTH = 40  # imports followed in a row before a name is given up
 class Resolved(NamedTuple):
     """What a name stands for.
 
-    kind: "function", "class", "assign" (any other value; `binding` says where it gets it), "module", or "external":
-        it leaves what can be read (torch, the standard library, a library that is not installed, a name a module
-        makes up at run time) and only `dotted` is known.
+    kind: "function", "class", "assign" (any other value; `binding` says where it gets it), "module", or
+        "external": it leaves what can be read (torch, the standard library, a library that is not installed, a
+        name a module makes up at run time) and only `dotted` is known.
     info: the module that defines it, for "module" the module itself; None for "external".
     qualname: its name inside that module, "" for a module.
     dotted: absolute dotted name.
@@ -70,7 +73,7 @@ class Project:
     ) -> None:
         self.files = list(dict.fromkeys(map(os.path.abspath, files)))
         self.cache = cache
-        self._layout = Layout(self.files, [os.path.abspath(path) for path in search_paths])
+        self.layout = Layout(self.files, [os.path.abspath(path) for path in search_paths])
         self._overlay = {os.path.abspath(path): data for path, data in (overlay or {}).items()}
         self._infos: dict[str, ModuleInfo] = {}
         self._lines: OrderedDict[str, list[str]] = OrderedDict()
@@ -79,7 +82,7 @@ class Project:
         self._recorders: list[Dependencies] = []
 
     def info(self, path: str | Path) -> ModuleInfo:
-        """The index of a file; one that cannot be read or parsed says so in `error` and is otherwise empty."""
+        """The index of a file; of one that cannot be read or parsed there is only `error`."""
         key = os.path.abspath(path)
         if self._recorders:
             self._recorders[-1].files.add(key)
@@ -102,11 +105,11 @@ class Project:
     def find(self, module_name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
         """The module an absolute import means: project first, then installed libraries.
 
-        importer: the importing module; a script sees the files beside it first. None for torch, the standard library
-        and whatever is not there.
+        importer: the importing module; a script sees the files beside it first. None for torch, the standard
+        library and whatever is not there.
         """
         folder = os.path.dirname(importer.path) if importer else ""
-        path = self._layout.find(module_name, folder)
+        path = self.layout.find(module_name, folder)
         if path:
             return self.info(path)
         if self._recorders and not is_foreign(module_name):
@@ -115,17 +118,13 @@ class Project:
 
     def is_missing(self, folder: str, module_name: str) -> bool:
         """Whether a module recorded as missing is still not found."""
-        return not self._layout.find(module_name, folder)
-
-    def is_available(self, dotted: str) -> bool:
-        """Whether the top-level module of a dotted name is there: torch, standard, the project's or installed."""
-        return self._layout.is_available(dotted.partition(".")[0])
+        return not self.layout.find(module_name, folder)
 
     def resolve(self, info: ModuleInfo, name: str) -> Resolved | None:
-        """What a module-level name of `info`, or a dotted path from one ("F.relu", "Class.method"), stands for.
+        """What a module-level name, or a dotted path from one ("F.relu", "Class.method"), stands for in `info`.
 
-        Imports are followed through re-exports, star imports, lazy packages and submodules. None if nothing binds the
-        name (a builtin, a local name, an attribute of a value).
+        Imports are followed through re-exports, star imports, lazy packages and submodules. None if nothing
+        binds the name (a builtin, a local name, an attribute of a value).
         """
         key = info.path, name
         known = self._resolved.get(key)
@@ -143,7 +142,8 @@ class Project:
         exports = self._exports.get(package.path)
         if exports is None:
             parts = [part for part in package.lazy_folder.split(".") if part]
-            exports = self._exports[package.path] = _exports_below(os.path.join(os.path.dirname(package.path), *parts))
+            folder = os.path.join(os.path.dirname(package.path), *parts)
+            exports = self._exports[package.path] = _exports_below(folder)
         path = exports.get(name)
         return self.info(path) if path else None
 
@@ -171,7 +171,7 @@ class Project:
                 self._recorders[-1].update(recorder)
 
     def _load(self, path: str) -> ModuleInfo:
-        name, package = self._layout.name(path)
+        name, package = self.layout.name(path)
         digest = self._stat_digest(path)
         known = self._cached(path, digest, name, package) if digest else None
         if known is not None:
@@ -180,7 +180,7 @@ class Project:
             data, digest = self._read(path)
             return self._cached(path, digest, name, package) or self._build(path, data, digest, name, package)
         except SourceError as error:
-            info = ModuleInfo(name, package, path, digest, 0, {}, [], [], {}, [], [], [], [])
+            info = empty_index(name, package, path, digest)
             info.error, info.error_kind = error.message, error.kind
             info.error_row, info.error_column = error.row, error.column
             return info
@@ -198,7 +198,7 @@ class Project:
         return info
 
     def _stat_digest(self, path: str) -> str:
-        """The digest of a file that has not changed since an earlier run, found without reading it, else ""."""
+        """The digest of a file unchanged since an earlier run, found without reading it, else ""."""
         if self.cache is None or path in self._overlay:
             return ""
         return self.cache.digest(path)
@@ -219,7 +219,7 @@ class Project:
             text = decode(self._bytes(path)).text
         except SourceError:
             return []
-        return text.replace("\r\n", "\n").replace("\r", "\n").split("\n") if "\r" in text else text.split("\n")
+        return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 class _Search:
@@ -272,13 +272,13 @@ class _Search:
         return found
 
     def _bound(self, info: ModuleInfo, name: str) -> Resolved | None:
-        """What the bindings of the module itself say; those of a library that is not installed come last."""
+        """What the bindings of the module itself say; what is not there to be imported comes last."""
         fallback = None
         for binding in _by_preference(info.bindings.get(name, [])):
             found = self.binding(info, name, binding)
             if found is None:
                 continue
-            if found.kind != "external" or self.project.is_available(found.dotted):
+            if found.kind != "external" or self.project.layout.is_opaque(found.dotted):
                 return found
             fallback = fallback or found
         return fallback
@@ -316,7 +316,7 @@ class _Search:
         outside = None
         for binding in _by_preference(info.bindings.get("*", [])):
             if info.lazy_folder and binding.guard == "typing":
-                continue  # what the package exports at run time is known, and the stars of type checkers are many
+                continue  # what the package exports at run time is known, and these stars are many
             module = self.project.find(binding.target, info) if binding.target else None
             if module is None:
                 outside = outside or binding.target
@@ -357,7 +357,7 @@ def _exports_below(folder: str) -> dict[str, str]:
     for parent, folders, files in os.walk(folder):
         folders.sort()
         for file in sorted(files):
-            if file.endswith(".py") and file != "__init__.py" and not file.startswith(("convert_", "modular_")):
+            if file.endswith(".py") and not file.startswith(("__init__", "convert_", "modular_")):
                 path = os.path.join(parent, file)
                 for name in exported_names(_text(path)):
                     exports.setdefault(name, path)
@@ -374,7 +374,8 @@ def _text(path: str) -> str:
 def _by_preference(bindings: list[Binding]) -> list[Binding]:
     if len(bindings) < 2:
         return bindings
-    return sorted(reversed(bindings), key=lambda binding: guard_rank(binding.guard))
+    """Likeliest first, and of equally likely ones the last."""
+    return sorted(bindings, key=lambda binding: -guard_rank(binding.guard))[::-1]
 
 
 def _is_package(info: ModuleInfo) -> bool:

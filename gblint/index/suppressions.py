@@ -70,7 +70,7 @@ def _split(codes: str | None) -> tuple[str, ...]:
 
 
 def _statement_spans(tree: ast.Module, rows: list[int]) -> dict[int, _Span]:
-    """For each of some rows the innermost statement it lies in; of a compound statement only its header counts."""
+    """For each of some rows the innermost statement it lies in; a compound one has only its header."""
     spans: dict[int, _Span] = {}
     for node in statements(tree.body):
         first, last = node.lineno, _last_row(node)

@@ -7,11 +7,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 _SCOPES = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef))
-_LEAVES = (ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.Import, ast.ImportFrom, ast.Global)
-# Fields that hold no expressions or statements.
-_PLAIN_FIELDS = frozenset(
-    ("arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "name", "names")
-    + ("op", "ops", "rest", "simple", "type_comment")
+_LEAVES = (ast.Constant, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.MatchSingleton)
+_PLAIN_FIELDS = frozenset(  # hold no expressions or statements
+    "arg attr conversion ctx id is_async kind kwd_attrs name op ops rest simple str tag type_comment".split()
 )
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 
