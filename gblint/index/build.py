@@ -188,8 +188,10 @@ class _Builder:
         self, node: ast.stmt, guard: str, owner: ClassInfo | None, bindings: dict[str, list[Binding]]
     ) -> None:
         """Assignments, loops, with, try, match, del: anything that is no definition, import or if."""
+        alias = _alias(node)
         for target, kind in _targets(node):
-            self._bind(bindings, target, Binding(kind, node.lineno, node.end_lineno or node.lineno, guard))
+            span = node.lineno, node.end_lineno or node.lineno
+            self._bind(bindings, target, Binding(kind, *span, guard, alias=alias))
         if owner is not None and isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             owner.annotations[node.target.id] = (self._segment(node.annotation), node.value is not None)
         self._walrus(node, guard, bindings)
@@ -378,6 +380,13 @@ def _targets(node: ast.stmt) -> Iterator[tuple[str, str]]:
         yield from ((name, "other") for case in node.cases for name in _captures(case.pattern))
     elif node.__class__.__name__ == "TypeAlias":
         yield node.name.id, "assign"  # type: ignore[attr-defined]
+
+
+def _alias(node: ast.stmt) -> str:
+    """The dotted name a plain assignment to one name gives a second name, else ""."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        return dotted(node.value) or ""
+    return ""
 
 
 def _assigned(node: ast.stmt) -> list[ast.expr]:

@@ -11,9 +11,9 @@ from gblint.index.walk import dotted, literal, walk
 _STRUCTURE = "_import_structure"
 _DEFINER = "define_import_structure"
 _Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign
-_ALL = re.compile(r"^__all__\s*\+?=\s*[\[(]([^\])]*)", re.MULTILINE)
-_STRING = re.compile(r"""["'](\w+)["']""")
-_REQUIRED = re.compile(r"^@requires\b[^@]*?^(?:class|def) (\w+)", re.MULTILINE)
+_ALL = re.compile(rb"\n__all__\s*\+?=\s*[\[(]([^\])]*)")
+_STRING = re.compile(rb"""["'](\w+)["']""")
+_REQUIRED = re.compile(rb"\n@requires\b[^@]*?\n(?:class|def) (\w+)")
 
 
 def lazy_names(body: list[ast.stmt]) -> dict[str, str]:
@@ -44,15 +44,15 @@ def lazy_folder(body: list[ast.stmt]) -> str:
     return ""
 
 
-def exported_names(text: str) -> list[str]:
-    """Names a module gives to a `define_import_structure` package, read off its text without parsing it.
+def exported_names(data: bytes) -> list[str]:
+    """Names a module gives to a `define_import_structure` package, read off its bytes without parsing it.
 
-    These are the strings of `__all__` and the definitions under `@requires(…)`.
+    These are the strings of `__all__` and the definitions under `@requires(…)`. Thousands of files are looked at.
     """
-    names = _REQUIRED.findall(text) if "@requires" in text else []
-    for listed in _ALL.findall(text) if "__all__" in text else ():
+    names: list[bytes] = _REQUIRED.findall(data) if b"@requires" in data else []
+    for listed in _ALL.findall(data):
         names.extend(_STRING.findall(listed))
-    return names
+    return [name.decode("ascii") for name in names]
 
 
 def _simple(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -19,6 +19,7 @@ class Binding(msgspec.Struct, array_like=True, gc=False):
     target: for "import" the absolute dotted module ("" if a relative import climbs out of the package);
         for "def" and "class" the qualified name inside the module.
     attr: for `from target import attr`, the imported name ("*" for a star import); else "".
+    alias: for "assign" the dotted name that is assigned to this one name alone (`Old = New`); else "".
     """
 
     kind: str
@@ -27,6 +28,7 @@ class Binding(msgspec.Struct, array_like=True, gc=False):
     guard: str = ""
     target: str = ""
     attr: str = ""
+    alias: str = ""
 
 
 class FunctionInfo(msgspec.Struct, array_like=True, gc=False):
@@ -106,7 +108,8 @@ class ModuleInfo(msgspec.Struct, array_like=True):
     statements: spans of all top-level statements, in order: (start, end, kind) with kind "def", "class", "import",
         "code"; used when the module itself is executed (a script).
     is_script: it has top-level code that does more than define names (calls, loops, `if __name__ == "__main__"`).
-    torch_settings: dotted torch config assignments found anywhere: ("torch._dynamo.config.capture_scalar_outputs", "True", row).
+    torch_settings: torch attributes and config entries set anywhere, as (dotted name, source text, row):
+        ("torch._dynamo.config.capture_scalar_outputs", "True", 7); of a set one entry for each element.
     yields: always False for a module; error: syntax error message with row, when it could not be parsed ("" if fine).
     exports: literal __all__ if there is one, else None.
     lazy: public name → submodule for packages that import lazily (`_import_structure` dicts, `__getattr__` tables,

@@ -9,7 +9,7 @@ import builtins
 import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -123,8 +123,8 @@ class Project:
     def resolve(self, info: ModuleInfo, name: str) -> Resolved | None:
         """What a module-level name, or a dotted path from one ("F.relu", "Class.method"), stands for in `info`.
 
-        Imports are followed through re-exports, star imports, lazy packages and submodules. None if nothing
-        binds the name (a builtin, a local name, an attribute of a value).
+        Imports are followed through re-exports, star imports, lazy packages, submodules and second names
+        (`Old = New`). None if nothing binds the name (a builtin, a local name, an attribute of a value).
         """
         key = info.path, name
         known = self._resolved.get(key)
@@ -286,9 +286,21 @@ class _Search:
     def binding(self, info: ModuleInfo, name: str, binding: Binding) -> Resolved | None:
         if binding.kind == "import":
             return self.imported(info, binding)
+        # In a class body the alias is looked up in the class first, which is the interpreter's affair.
+        if binding.alias and "." not in name:
+            found = self._alias(info, binding.alias)
+            if found is not None and found.kind != "assign":
+                return found
         kinds = {"def": "function", "class": "class"}
         kind = kinds.get(binding.kind, "assign")
         return Resolved(kind, info, binding.target or name, binding, f"{info.name}.{binding.target or name}")
+
+    def _alias(self, info: ModuleInfo, alias: str) -> Resolved | None:
+        head, *rest = alias.split(".")
+        found = self.name(info, head)
+        for attribute in rest:
+            found = self.attribute(info, found, attribute) if found is not None else None
+        return found
 
     def imported(self, info: ModuleInfo, binding: Binding) -> Resolved | None:
         if not binding.target:
@@ -359,16 +371,10 @@ def _exports_below(folder: str) -> dict[str, str]:
         for file in sorted(files):
             if file.endswith(".py") and not file.startswith(("__init__", "convert_", "modular_")):
                 path = os.path.join(parent, file)
-                for name in exported_names(_text(path)):
-                    exports.setdefault(name, path)
+                with suppress(SourceError):
+                    for name in exported_names(read_bytes(path)):
+                        exports.setdefault(name, path)
     return exports
-
-
-def _text(path: str) -> str:
-    try:
-        return decode(read_bytes(path)).text
-    except SourceError:
-        return ""
 
 
 def _by_preference(bindings: list[Binding]) -> list[Binding]:

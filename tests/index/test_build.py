@@ -217,7 +217,8 @@ def test_definitions_under_conditions_prefer_the_usual_branch() -> None:
 
 
 def test_statements_and_scripts() -> None:
-    library = index('"""doc"""\nimport a\n\n@d\nclass C: pass\nx = f(1)\ntry:\n    import q\nexcept E:\n    log("no q")\n')
+    text = '"""doc"""\nimport a\n\n@d\nclass C: pass\nx = f(1)\n'
+    library = index(text + 'try:\n    import q\nexcept E:\n    log("no q")\n')
     assert library.statements == [
         (1, 1, "code"),
         (2, 2, "import"),

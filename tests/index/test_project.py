@@ -118,7 +118,12 @@ def test_re_exports_aliases_and_stars(tmp_path: Path) -> None:
 
 
 def test_what_leaves_the_source(tmp_path: Path) -> None:
-    text = "import torch.nn.functional as F\nfrom torch import nn\nimport logging, absent.sub\nlog = logging.getLogger()"
+    text = """
+import torch.nn.functional as F
+from torch import nn
+import logging, absent.sub
+log = logging.getLogger()
+"""
     files = make(tmp_path, m=text, torch__INIT="")
     project = Project(files, [tmp_path])
     names = {"F.relu": "torch.nn.functional.relu", "nn.Module": "torch.nn.Module", "absent.sub.f": "absent.sub.f"}
@@ -166,6 +171,27 @@ def d(): pass
     assert where(project, files[0], "B") == ("class", "other.py", "B")
     assert where(project, files[0], "c") == ("function", "m.py", "c")
     assert where(project, files[0], "d") == ("function", "m.py", "d")
+
+
+def test_second_names(tmp_path: Path) -> None:
+    text = """
+from other import New
+import torch.nn.functional as F
+Old = New
+Older = Old.Part
+act = F.gelu
+size = int
+loop = pool
+pool = loop
+both = twice = New
+"""
+    files = make(tmp_path, m=text, other="class New:\n    class Part: pass")
+    project = Project(files, [])
+    assert where(project, files[0], "Old") == ("class", "other.py", "New")
+    assert where(project, files[0], "Older") == ("class", "other.py", "New.Part")
+    assert where(project, files[0], "act") == ("external", "", "torch.nn.functional.gelu")
+    for name in ("size", "loop", "both"):
+        assert where(project, files[0], name) == ("assign", "m.py", name)
 
 
 def test_lazy_packages(tmp_path: Path) -> None:
