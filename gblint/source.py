@@ -1,7 +1,6 @@
 """Reading Python source: bytes on disk in, text out, or an error a person can act on."""
 
 # Paths are strings here: Path objects cost too much for thousands of files.
-# ruff: noqa: PTH
 
 from __future__ import annotations
 

@@ -166,9 +166,7 @@ class _Builder:
             else:
                 self._other(node, guard, owner, bindings)
 
-    def _if(
-        self, node: ast.If, guard: str, owner: ClassInfo | None, bindings: dict[str, list[Binding]]
-    ) -> None:
+    def _if(self, node: ast.If, guard: str, owner: ClassInfo | None, bindings: dict[str, list[Binding]]) -> None:
         # A long elif chain is deeply nested in the tree, hence the loop.
         while True:
             typing, negated = _typing_test(node.test)
@@ -184,9 +182,7 @@ class _Builder:
         self._block(node.orelse, guard, owner, bindings)
         self._walrus(node, guard, bindings)
 
-    def _other(
-        self, node: ast.stmt, guard: str, owner: ClassInfo | None, bindings: dict[str, list[Binding]]
-    ) -> None:
+    def _other(self, node: ast.stmt, guard: str, owner: ClassInfo | None, bindings: dict[str, list[Binding]]) -> None:
         """Assignments, loops, with, try, match, del: anything that is no definition, import or if."""
         alias = _alias(node)
         for target, kind in _targets(node):
@@ -216,9 +212,7 @@ class _Builder:
         else:
             known.append(binding)
 
-    def _import(
-        self, node: ast.Import | ast.ImportFrom, guard: str, bindings: dict[str, list[Binding]]
-    ) -> None:
+    def _import(self, node: ast.Import | ast.ImportFrom, guard: str, bindings: dict[str, list[Binding]]) -> None:
         for name in imported(node, self.info.package):
             if name.attr == "*":
                 self.info.stars.append(name.target)

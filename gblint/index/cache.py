@@ -6,7 +6,6 @@ cache that is damaged, locked or not writable costs time and nothing else: it is
 """
 
 # Paths are strings here: Path objects cost too much for thousands of files.
-# ruff: noqa: PTH
 
 from __future__ import annotations
 

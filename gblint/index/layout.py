@@ -1,7 +1,6 @@
 """Module names from the way files lie in folders."""
 
 # Paths are strings here: Path objects cost too much for thousands of files.
-# ruff: noqa: PTH
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The files of a project and of the libraries it imports, and what a name in one of them stands for."""
 
 # Paths are strings here: Path objects cost too much for thousands of files.
-# ruff: noqa: PTH
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def called_names(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
 
 
 def dotted(node: Any) -> str | None:
-    """"a.b.c" for a plain chain of names, None for anything else."""
+    """ "a.b.c" for a plain chain of names, None for anything else."""
     text = ""
     while node.__class__ is ast.Attribute:
         text = f".{node.attr}{text}"

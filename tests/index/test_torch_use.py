@@ -164,9 +164,7 @@ def test_tables_behind_module_getattr() -> None:
     assert info.lazy == {"A": ".a", "B": "pkg.b", "C": "pkg.c:Other", "D": ".d", "E": ".d", "F": "sub"}
 
 
-@pytest.mark.parametrize(
-    ("argument", "folder"), [("__file__", "."), ('Path(__file__).parent / "models"', "models")]
-)
+@pytest.mark.parametrize(("argument", "folder"), [("__file__", "."), ('Path(__file__).parent / "models"', "models")])
 def test_define_import_structure(argument: str, folder: str) -> None:
     info = index(f"import sys\nsys.modules[__name__] = _LazyModule(define_import_structure({argument}))")
     assert info.lazy_folder == folder
