@@ -1,0 +1,89 @@
+"""The contract between the command line and the analyzer: what to look at goes in, findings and counts come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from gblint.findings.finding import Finding
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What changes the answer of the analyzer (and so is part of every cache key).
+
+    roots: names "pkg.model:Model.forward" that are compiled in any case.
+    roots_mode: "auto", "explicit", "modules" or "all".
+    target_torch: torch minor release such as "2.13".
+    search_paths: directories that imports resolve in, after the project itself (site-packages of the environment).
+    python: minor version of the user's Python, such as "3.11".
+    jobs: worker processes, 1 for none.
+    """
+
+    roots: tuple[str, ...] = ()
+    roots_mode: str = "auto"
+    target_torch: str = "2.13"
+    search_paths: tuple[str, ...] = ()
+    python: str = "3.11"
+    jobs: int = 1
+
+
+class Stats(msgspec.Struct):
+    """Counts for the summary line.
+
+    cut: roots or functions that ran out of budget; internal: internal errors turned into diagnostics
+        (message with file and function); unresolved: distinct names of calls whose target stayed unknown.
+    """
+
+    files: int = 0
+    functions: int = 0
+    roots: int = 0
+    explicit_roots: int = 0
+    assumed_roots: int = 0
+    unresolved: int = 0
+    cut: int = 0
+    internal: list[str] = []
+
+
+class Diagnostic(msgspec.Struct, frozen=True):
+    """A file that could not be analysed (syntax error, encoding, size): reported beside findings."""
+
+    filename: str
+    row: int
+    column: int
+    kind: str  # "invalid-syntax", "unreadable", "too-large", "bad-encoding", "internal-error"
+    message: str
+
+
+class Analysis(msgspec.Struct):
+    """All findings (unfiltered by confidence, selection or suppression), sorted by file and row."""
+
+    findings: list[Finding]
+    diagnostics: list[Diagnostic]
+    stats: Stats
+
+
+Progress = Callable[[int, int, str], None]
+
+
+def analyze(
+    report_files: list[Path],
+    project_files: list[Path],
+    settings: Settings,
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+    overlay: dict[Path, bytes] | None = None,
+) -> Analysis:
+    """Find where Dynamo would break the graph in `report_files`, seen in the context of `project_files`.
+
+    report_files: files whose findings are wanted (already discovered and filtered).
+    project_files: every file of the project, so that roots in other files are seen; includes report_files.
+    cache_dir: where index and results live between runs; None for no cache.
+    progress: called with (units done, units in all, current file).
+    overlay: contents that stand in for files on disk (an editor's buffer, standard input).
+    Nothing is imported or executed; a file that cannot be read or parsed becomes a Diagnostic.
+    """
+    from gblint.engine import run
+
+    return run(report_files, project_files, settings, cache_dir, progress, overlay)

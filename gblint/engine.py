@@ -1,0 +1,149 @@
+"""From files to findings: index, plan the units, interpret each, merge. A unit is one file holding roots."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gblint.analysis import Analysis, Diagnostic, Progress, Settings, Stats
+from gblint.index.cache import IndexCache
+from gblint.index.project import Project
+from gblint.units import UnitResult, Worker, unit_key
+
+if TYPE_CHECKING:
+    from gblint.index.model import ModuleInfo
+
+
+def run(
+    report_files: list[Path],
+    project_files: list[Path],
+    settings: Settings,
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+    overlay: dict[Path, bytes] | None = None,
+) -> Analysis:
+    """See `gblint.analysis.analyze`."""
+    with _no_collector(), _deep_recursion():
+        engine = Engine(project_files, settings, cache_dir, overlay)
+        return engine.analyze(report_files, progress)
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """The cyclic collector would walk millions of young nodes for nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 12_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+class Engine:
+    """One analysis of one project."""
+
+    def __init__(
+        self, project_files: list[Path], settings: Settings, cache_dir: Path | None, overlay: dict[Path, bytes] | None
+    ) -> None:
+        self.settings = settings
+        self.cache = IndexCache(cache_dir) if cache_dir is not None else None
+        self.project = Project(project_files, [Path(p) for p in settings.search_paths], self.cache, overlay)
+        self.infos = [self.project.info(path) for path in self.project.files]
+
+    def analyze(self, report_files: list[Path], progress: Progress | None) -> Analysis:
+        """Run every unit that can contribute and merge what they found."""
+        from gblint.merge import merge
+
+        explicit = self._explicit_plans()
+        results = self._run(explicit, progress, 0, len(self.infos))
+        by_script = {_home(i) for i, r in zip((p[0] for p in explicit), results, strict=True) if r.by_script}
+        rest = self._other_plans(by_script)
+        results += self._run(rest, progress, len(explicit), len(explicit) + len(rest))
+        if self.cache is not None:
+            self.cache.save()
+        wanted = {os.path.abspath(p) for p in report_files}
+        analysis = merge(results, wanted, self.project)
+        analysis.diagnostics += self._diagnostics(wanted)
+        analysis.stats.files = len(wanted)
+        return analysis
+
+    def _explicit_plans(self) -> list[tuple[ModuleInfo, str]]:
+        named = {name.partition(":")[0] for name in self.settings.roots}
+        return [(i, "explicit") for i in self.infos if not i.error and (i.compile_sites or i.name in named)]
+
+    def _other_plans(self, by_script: set[str]) -> list[tuple[ModuleInfo, str]]:
+        mode = self.settings.roots_mode
+        if mode == "explicit":
+            return []
+        plans: list[tuple[ModuleInfo, str]] = []
+        for info in self.infos:
+            if info.error:
+                continue
+            if mode == "all":
+                plans.append((info, "all"))
+            elif (mode == "modules" or (_home(info) not in by_script and not self.settings.roots)) and info.classes and _may_hold_modules(info):
+                plans.append((info, "modules"))
+        return plans
+
+    def _run(self, plans: list[tuple[ModuleInfo, str]], progress: Progress | None, done: int, total: int) -> list[UnitResult]:
+        jobs = min(self.settings.jobs, max(len(plans) // 4, 1))
+        worker = Worker(self.project, self.settings)
+        results: list[UnitResult | None] = [worker.cached(info, mode) for info, mode in plans]
+        missing = [n for n, r in enumerate(results) if r is None]
+        if jobs > 1 and len(missing) > 8:
+            from gblint.parallel import run_units
+
+            fresh = run_units(worker, [plans[n] for n in missing], jobs, progress, done, total)
+        else:
+            fresh = []
+            for count, n in enumerate(missing):
+                fresh.append(worker.run(*plans[n]))
+                if progress is not None:
+                    progress(done + count + 1, total, plans[n][0].path)
+        for n, result in zip(missing, fresh, strict=True):
+            results[n] = result
+            worker.remember(*plans[n], result)
+        return [r for r in results if r is not None]
+
+    def _diagnostics(self, wanted: set[str]) -> list[Diagnostic]:
+        return [
+            Diagnostic(i.path, max(i.error_row, 1), max(i.error_column, 1), i.error_kind or "invalid-syntax", i.error)
+            for i in self.infos
+            if i.error and i.path in wanted
+        ]
+
+
+def _home(info: ModuleInfo) -> str:
+    """What a script's choice of roots speaks for: its top-level package, or the folder it lies in."""
+    top = info.name.partition(".")[0]
+    if "." not in info.name and not info.path.endswith("__init__.py"):
+        return os.path.dirname(info.path)
+    depth = info.name.count(".") + (1 if info.path.endswith("__init__.py") else 0)
+    folder = info.path
+    for _ in range(depth + 1):
+        folder = os.path.dirname(folder)
+    return os.path.join(folder, top)
+
+
+def _may_hold_modules(info: ModuleInfo) -> bool:
+    """False if no class of the file can be an nn.Module: none has bases."""
+    return any(c.bases for c in info.classes.values())
+
+
+__all__ = ["Engine", "Stats", "run", "unit_key"]

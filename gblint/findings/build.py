@@ -1,0 +1,108 @@
+"""Drafts of the interpreter as findings: positions, confidence, reasons, the way from the root."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gblint.findings.confidence import probability
+from gblint.findings.finding import Finding, Reason, Step
+from gblint.interpreter.source import code
+from gblint.interpreter.values import DataScalar, Tensor, Union, as_tensor
+
+if TYPE_CHECKING:
+    from gblint.interpreter.drafts import Draft
+    from gblint.interpreter.machine import Machine
+    from gblint.interpreter.values import Origin, Value
+
+TRIPS = 4.0  # how often a loop is assumed to run, for heat
+
+
+def findings_of(machine: Machine) -> list[Finding]:
+    """The findings of the unit just run, by file and row; of several on one place the likeliest is kept."""
+    found = [_finding(draft) for draft in machine.drafts.by_place.values()]
+    best: dict[tuple[str, int, int], Finding] = {}
+    for finding in found:
+        key = (finding.filename, finding.row, finding.column)
+        old = best.get(key)
+        if old is None or (finding.confidence, finding.code) > (old.confidence, old.code):
+            best[key] = finding
+    return sorted(best.values(), key=lambda f: (f.filename, f.row, f.column, f.code))
+
+
+def _finding(draft: Draft) -> Finding:
+    meta = draft.rule.meta
+    row, column, end_row, end_column = draft.chunk.span(draft.node)
+    confidence = probability(meta.code, meta.confidence, draft.certainty, draft.guards, draft.root.kind)
+    masked = draft.masked_by.chunk.span(draft.masked_by.node)[0] if draft.masked_by is not None else 0
+    hot = draft.guards == 0
+    return Finding(
+        code=meta.code,
+        name=meta.slug,
+        message=draft.answer.message,
+        filename=draft.chunk.module.path,
+        row=row,
+        column=column,
+        end_row=end_row,
+        end_column=end_column,
+        confidence=confidence,
+        certainty=round(draft.certainty, 4),
+        guards=draft.guards,
+        severity=_severity(draft, confidence),
+        consequence=draft.consequence,
+        masked_by=masked,
+        hot=hot,
+        heat=TRIPS**draft.loops,
+        category=meta.category,
+        function=draft.function,
+        root=draft.root.name or (draft.path[0][0] if draft.path else ""),
+        root_kind=draft.root.kind,
+        path=_steps(draft),
+        why=_reasons(draft),
+        advice=draft.answer.advice or meta.advice,
+        url=meta.url,
+        noqa_row=end_row,
+    )
+
+
+def _severity(draft: Draft, confidence: float) -> str:
+    if draft.consequence == "masked":
+        return "info"
+    return "error" if confidence >= 0.5 else "warning"
+
+
+def _steps(draft: Draft) -> list[Step]:
+    """The call chain; each step's row is that of the call that leaves the function, the finding's own row for the last."""
+    steps: list[Step] = []
+    for name, chunk, leaving in draft.path:
+        row = chunk.span(leaving if leaving is not None else draft.node)[0]
+        steps.append(Step(name, chunk.module.path, row))
+    return steps
+
+
+def _reasons(draft: Draft) -> list[Reason]:
+    origin = _origin(draft.answer.about)
+    if origin is None:
+        return []
+    text = code(origin.node) if origin.node is not None else ""
+    what = _kind_words(draft.answer.about)
+    sentence = f"`{text}` is {what}" if text and origin.label != "parameter" else f"parameter `{text}` is taken to be {what}" if text else f"it is {what}"
+    if origin.node is None or origin.chunk is None:
+        return [Reason(draft.chunk.span(draft.node)[0], sentence, draft.chunk.module.path)]
+    return [Reason(origin.chunk.span(origin.node)[0], sentence, origin.chunk.module.path)]
+
+
+def _origin(value: Value | None) -> Origin | None:
+    if isinstance(value, Tensor | DataScalar):
+        return value.origin
+    if isinstance(value, Union):
+        return _origin(as_tensor(value))
+    return None
+
+
+def _kind_words(value: Value | None) -> str:
+    tensor = as_tensor(value)
+    if tensor is None:
+        return "a number read from a tensor"
+    kind = {"bool": "boolean ", "int": "integer ", "float": "", "complex": "complex "}.get(tensor.dtype, "")
+    article = "an" if kind.startswith("i") else "a"
+    return f"{article} {kind}tensor" + (" (0-d)" if tensor.rank == 0 else "")

@@ -1,0 +1,66 @@
+"""One predicted graph break, as plain data that can be cached, sorted and printed."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Step(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """One call on the way from a compiled root to the finding: `function` is entered; the next call leaves it at `row`."""
+
+    function: str
+    filename: str
+    row: int
+
+
+class Reason(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Why gblint believes it: a fact about a value and the row where the fact was established."""
+
+    row: int
+    text: str
+    filename: str = ""
+
+
+class Finding(msgspec.Struct, gc=False):
+    """A predicted graph break.
+
+    row, column: 1-based start of the expression or statement Dynamo would report; end_row, end_column likewise (end
+        column exclusive).
+    certainty: 0..1, how sure the interpreter is of the values involved (a tensor, a boolean mask, …).
+    guards: unresolved conditions between the root and this place.
+    confidence: probability that Dynamo breaks here when the line is traced (calibrated).
+    consequence: "splits-graph", "frame-falls-back" or "masked"; masked_by is the row of the finding that masks it.
+    heat: how often the place runs per call of the root, loops counted by an assumed trip count; hot: it stands on a
+        forward path that runs at every call.
+    owner: "yours", "library" or "torch"; root_kind: "explicit", "assumed" or "guessed".
+    library: for a break inside third-party code, where in the library it happens.
+    severity: "error", "warning" or "info".
+    """
+
+    code: str
+    name: str
+    message: str
+    filename: str
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+    confidence: float = 1.0
+    certainty: float = 1.0
+    guards: int = 0
+    severity: str = "error"
+    consequence: str = "splits-graph"
+    masked_by: int = 0
+    hot: bool = False
+    heat: float = 1.0
+    owner: str = "yours"
+    category: str = "fundamental"
+    function: str = ""
+    root: str = ""
+    root_kind: str = "explicit"
+    path: list[Step] = []
+    why: list[Reason] = []
+    library: Step | None = None
+    advice: str = ""
+    url: str = ""
+    noqa_row: int = 0

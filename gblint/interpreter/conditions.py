@@ -1,0 +1,410 @@
+"""Truth: what a condition is worth, what it teaches about names on either side, and the branch events it causes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import libcst as cst
+
+from gblint.interpreter import tensors
+from gblint.interpreter.events import Branch, Compare
+from gblint.interpreter.frame import Frame
+from gblint.interpreter.values import (
+    FALSE,
+    NONE,
+    Bound,
+    Class,
+    Compiled,
+    Const,
+    DataScalar,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Plain,
+    PyModule,
+    Sequence,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    as_tensor,
+    is_none,
+    join,
+    members,
+    type_name,
+    union_of,
+)
+
+if TYPE_CHECKING:
+    from gblint.interpreter.machine import Machine
+
+T = TypeVar("T")
+COMPARISON = "comparison of unknown values"
+Facts = dict[str, Value]
+
+
+class Test:
+    """Outcome of a condition. truth: known or None; then, other: what each side teaches, by name or dotted path;
+    value: the value of the expression."""
+
+    __slots__ = ("other", "then", "truth", "value")
+
+    def __init__(self, truth: bool | None, then: Facts | None = None, other: Facts | None = None, value: Value | None = None) -> None:
+        self.truth = truth
+        self.then = then or {}
+        self.other = other or {}
+        self.value = value if value is not None else (Plain("bool") if truth is None else Const(truth))
+
+
+def truth(machine: Machine, value: Value) -> bool | None:
+    """The truth of a value if it is certain."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, Sequence):
+        return bool(value.items) if value.items is not None else None
+    if isinstance(value, Mapping):
+        return True if value.items else (False if value.exact and value.elem is None else None)
+    if isinstance(value, Function | Bound | Class | Partial | PyModule | Compiled):
+        return True
+    if isinstance(value, Instance):
+        from gblint.interpreter import classes
+
+        return classes.truth_of(machine, value)
+    if isinstance(value, Union):
+        found = {truth(machine, m) for m in value.members}
+        return found.pop() if len(found) == 1 else None
+    return None
+
+
+def under(machine: Machine, frame: Frame, facts: Facts, action: Callable[[], T]) -> T:
+    """Do something while facts hold, and forget them after (assignments made meanwhile stay)."""
+    if not facts:
+        return action()
+    saved_facts = dict(frame.facts)
+    saved = {name: frame.env.names.get(name) for name in facts if "." not in name}
+    learn(frame, facts)
+    during = {name: frame.env.names.get(name) for name in saved}
+    try:
+        return action()
+    finally:
+        frame.facts = saved_facts
+        for name, old in saved.items():
+            if frame.env.names.get(name) is during[name]:
+                if old is None:
+                    frame.env.names.pop(name, None)
+                else:
+                    frame.env.names[name] = old
+
+
+def learn(frame: Frame, facts: Facts) -> None:
+    """Make facts hold from here on."""
+    for name, value in facts.items():
+        if "." in name:
+            frame.facts[name] = value
+        else:
+            frame.env.names[name] = value
+
+
+def test(machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, plain_message: bool = True) -> Test:
+    """Evaluate a condition where its truth decides (kind as in `Branch`)."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        inner = test(machine, frame, node.expression, "not" if kind == "value" else kind, plain_message)
+        known = None if inner.truth is None else not inner.truth
+        return Test(known, inner.other, inner.then)
+    if isinstance(node, cst.BooleanOperation):
+        return _boolean_test(machine, frame, node, kind, plain_message)
+    if isinstance(node, cst.Comparison):
+        result = comparison(machine, frame, node)
+        _branch(machine, frame, node, kind, result.value, plain_message)
+        return result
+    from gblint.interpreter.expressions import evaluate
+
+    value = evaluate(machine, frame, node)
+    call_facts = _call_facts(machine, frame, node, value)
+    _branch(machine, frame, node, kind, value, plain_message)
+    known = truth(machine, value)
+    if call_facts is not None:
+        return Test(known, call_facts[0], call_facts[1], value)
+    then, other = _truthiness_facts(machine, frame, node, value)
+    return Test(known, then, other, value)
+
+
+def _branch(machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, value: Value, plain_message: bool) -> None:
+    if frame.traced and (isinstance(value, Tensor | Union | DataScalar | Instance | Unknown)):
+        machine.emit(frame, "branch", Branch(node, kind, value, plain_message))
+
+
+def _target(node: cst.BaseExpression) -> str:
+    from gblint.interpreter.expressions import dotted_path
+
+    if isinstance(node, cst.NamedExpr) and isinstance(node.target, cst.Name):
+        return node.target.value
+    return dotted_path(node)
+
+
+def _known_falsy(value: Value) -> bool:
+    return (isinstance(value, Const) and not value.value) or (isinstance(value, Sequence) and value.items == [])
+
+
+def _truthiness_facts(machine: Machine, frame: Frame, node: cst.BaseExpression, value: Value) -> tuple[Facts, Facts]:
+    name = _target(node)
+    if not name:
+        return {}, {}
+    if isinstance(value, Plain) and value.type == "bool":
+        return {name: Const(True)}, {name: Const(False)}
+    if not isinstance(value, Union):
+        return {}, {}
+    yes = union_of(m for m in value.members if not _known_falsy(m))
+    no = union_of(m for m in value.members if truth(machine, m) is not True)
+    return ({name: yes} if yes is not None else {}), ({name: no} if no is not None else {})
+
+
+def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, kind: str, plain_message: bool) -> Test:
+    is_and = isinstance(node.operator, cst.And)
+    inner_kind = ("and" if is_and else "or") if kind in ("value",) else kind
+    left = test(machine, frame, node.left, inner_kind, plain_message)
+    if left.truth is (not is_and):
+        return left
+    carry = left.then if is_and else left.other
+    guarded = left.truth is None
+    frame.guards += guarded
+    try:
+        right = under(machine, frame, carry, lambda: test(machine, frame, node.right, inner_kind, plain_message))
+    finally:
+        frame.guards -= guarded
+    if left.truth is is_and:
+        return right
+    decided = {**carry, **(right.then if is_and else right.other)}
+    known: bool | None = (not is_and) if right.truth is (not is_and) else None
+    # The undecided side: if the other operand is certain not to decide, this one did.
+    open_side = _undecided(left, right, is_and)
+    return Test(known, decided, open_side) if is_and else Test(known, open_side, decided)
+
+
+def _undecided(left: Test, right: Test, is_and: bool) -> Facts:
+    if right.truth is is_and:
+        return left.other if is_and else left.then
+    if left.truth is is_and:
+        return right.other if is_and else right.then
+    return {}
+
+
+def boolean_value(machine: Machine, frame: Frame, node: cst.BooleanOperation) -> Value:
+    """The value of `a and b` / `a or b` where it is used as a value."""
+    from gblint.interpreter.expressions import evaluate
+
+    is_and = isinstance(node.operator, cst.And)
+    left = test(machine, frame, node.left, "and" if is_and else "or")
+    if left.truth is (not is_and):
+        return left.value
+    guarded = left.truth is None
+    frame.guards += guarded
+    try:
+        right = under(machine, frame, left.then if is_and else left.other, lambda: evaluate(machine, frame, node.right))
+    finally:
+        frame.guards -= guarded
+    if left.truth is is_and:
+        return right
+    kept = union_of(m for m in members(left.value) if truth(machine, m) is not is_and)
+    return join(kept, right) if kept is not None else right
+
+
+# -- comparisons --------------------------------------------------------------------------------------------------
+
+_ORDER = {cst.LessThan: "<", cst.GreaterThan: ">", cst.LessThanEqual: "<=", cst.GreaterThanEqual: ">=", cst.Equal: "==", cst.NotEqual: "!="}
+
+
+def comparison(machine: Machine, frame: Frame, node: cst.Comparison) -> Test:
+    """The outcome of a comparison (chains: the last link stands for the value, a chain branches on each but the last)."""
+    from gblint.interpreter.expressions import evaluate
+
+    left_node, left = node.left, evaluate(machine, frame, node.left)
+    results: list[Test] = []
+    for position, target in enumerate(node.comparisons):
+        right = evaluate(machine, frame, target.comparator)
+        results.append(_compare(machine, frame, node, left_node, left, target.operator, target.comparator, right))
+        if position < len(node.comparisons) - 1:
+            _branch(machine, frame, node, "and", results[-1].value, True)
+        left_node, left = target.comparator, right
+    if len(results) == 1:
+        return results[0]
+    known = False if any(r.truth is False for r in results) else (True if all(r.truth is True for r in results) else None)
+    then = {k: v for r in results for k, v in r.then.items()}
+    tensor = next((r.value for r in results if as_tensor(r.value) is not None), None)
+    return Test(known, then, {}, tensor)
+
+
+def _compare(
+    machine: Machine,
+    frame: Frame,
+    node: cst.Comparison,
+    left_node: cst.BaseExpression,
+    left: Value,
+    operator: cst.BaseCompOp,
+    right_node: cst.BaseExpression,
+    right: Value,
+) -> Test:
+    if isinstance(operator, cst.Is | cst.IsNot):
+        return _identity(machine, frame, left_node, left, right, isinstance(operator, cst.IsNot))
+    if isinstance(operator, cst.In | cst.NotIn):
+        return _membership(machine, frame, node, left_node, left, right, isinstance(operator, cst.NotIn))
+    symbol = _ORDER[type(operator)]
+    return _ordered(machine, frame, node, left_node, left, symbol, right)
+
+
+def _identity(machine: Machine, frame: Frame, node: cst.BaseExpression, left: Value, right: Value, negate: bool) -> Test:
+    name = _target(node)
+    if not (isinstance(right, Const) and (right.value is None or isinstance(right.value, bool))):
+        return Test(None)
+    same = [m for m in members(left) if isinstance(m, Unknown) or _may_be(m, right)]
+    other = [m for m in members(left) if not (isinstance(m, Const) and m.value is right.value)]
+    known: bool | None = None
+    if not same:
+        known = False
+    elif not other:
+        known = True
+    yes = {name: right} if name else {}
+    rest = union_of(other)
+    no = {name: rest} if name and rest is not None else {}
+    return Test(None if known is None else not known, no, yes) if negate else Test(known, yes, no)
+
+
+def _may_be(value: Value, const: Const) -> bool:
+    if isinstance(value, Const):
+        return value.value is const.value
+    if isinstance(value, Plain):
+        return value.type in ("", "bool") if isinstance(const.value, bool) else value.type == ""
+    return False
+
+
+def _membership(
+    machine: Machine, frame: Frame, node: cst.Comparison, left_node: cst.BaseExpression, left: Value, right: Value, negate: bool
+) -> Test:
+    if machine.listens(frame, "compare"):
+        answer = machine.emit(frame, "compare", Compare(node, "not in" if negate else "in", left, right))
+        if answer is not None:
+            return Test(None)
+    known = _contains(left, right)
+    if known is None:
+        return Test(None)
+    return Test(known is not negate)
+
+
+def _contains(left: Value, right: Value) -> bool | None:
+    if not isinstance(left, Const):
+        return None
+    if isinstance(right, Mapping):
+        if left.value in right.items:
+            return True
+        return False if right.exact and right.elem is None else None
+    if isinstance(right, Sequence) and right.items is not None and all(isinstance(i, Const) for i in right.items):
+        return any(i.value == left.value for i in right.items if isinstance(i, Const))
+    if isinstance(right, Const) and isinstance(right.value, str) and isinstance(left.value, str):
+        return left.value in right.value
+    return None
+
+
+HALF = {"torch.float16", "torch.bfloat16", "torch.half", "torch.float8_e4m3fn", "torch.float8_e5m2"}
+
+
+def _ordered(
+    machine: Machine, frame: Frame, node: cst.Comparison, left_node: cst.BaseExpression, left: Value, symbol: str, right: Value
+) -> Test:
+    if as_tensor(left) is not None or as_tensor(right) is not None:
+        if not (symbol in ("==", "!=") and (is_none(right) or type_name(right) == "str")):
+            return Test(None, value=tensors.compare(machine, frame, symbol, left, right, node))
+    if isinstance(left, Const) and isinstance(right, Const):
+        known = _order_constants(left.value, symbol, right.value)
+        if known is not None:
+            return Test(known)
+    if isinstance(left, Plain) and left.type == "dtype" and isinstance(right, External):
+        if machine.knowledge.canonical(right.dotted) in HALF:  # inputs are float32 unless somebody says otherwise
+            return Test(symbol == "!=")
+    if isinstance(left, Class | External) and isinstance(right, Class | External) and symbol in ("==", "!="):
+        return Test((left is right) is (symbol == "==")) if isinstance(left, Class) and isinstance(right, Class) else Test(None)
+    if isinstance(left, DataScalar) or isinstance(right, DataScalar):
+        return Test(None, value=DataScalar("bool"))
+    if isinstance(left, Unknown) and isinstance(right, Const | Unknown | Plain) and not is_none(right) and type_name(right) not in ("str", "bool"):
+        return Test(None, value=Unknown(COMPARISON))
+    name = _target(left_node)
+    if name and isinstance(right, Const) and symbol in ("==", "!=") and isinstance(left, Plain):
+        fact = {name: right}
+        return Test(None, fact) if symbol == "==" else Test(None, {}, fact)
+    return Test(None)
+
+
+def _order_constants(a: object, symbol: str, b: object) -> bool | None:
+    try:
+        if symbol == "==":
+            return bool(a == b)
+        if symbol == "!=":
+            return bool(a != b)
+        if symbol == "<":
+            return bool(a < b)  # type: ignore[operator]
+        if symbol == ">":
+            return bool(a > b)  # type: ignore[operator]
+        if symbol == "<=":
+            return bool(a <= b)  # type: ignore[operator]
+        return bool(a >= b)  # type: ignore[operator]
+    except TypeError:
+        return None
+
+
+# -- isinstance and friends ---------------------------------------------------------------------------------------
+
+
+def _call_facts(machine: Machine, frame: Frame, node: cst.BaseExpression, value: Value) -> tuple[Facts, Facts] | None:
+    """What `isinstance(x, C)`, `torch.is_tensor(x)` teach about x on either side."""
+    if not isinstance(node, cst.Call) or not node.args:
+        return None
+    name = _target(node.args[0].value)
+    if not name:
+        return None
+    func = node.func
+    if isinstance(func, cst.Name) and func.value == "isinstance" and len(node.args) == 2:
+        from gblint.interpreter.expressions import evaluate_silently
+
+        subject = evaluate_silently(machine, frame, node.args[0].value)
+        wanted = evaluate_silently(machine, frame, node.args[1].value)
+        return split_by_class(machine, name, subject, wanted)
+    if isinstance(func, cst.Attribute) and func.attr.value == "is_tensor":
+        from gblint.interpreter.expressions import evaluate_silently
+
+        subject = evaluate_silently(machine, frame, node.args[0].value)
+        return split_by_class(machine, name, subject, External("torch.Tensor"))
+    return None
+
+
+def split_by_class(machine: Machine, name: str, subject: Value, wanted: Value) -> tuple[Facts, Facts]:
+    """The members of `subject` that are, and that are not, instances of `wanted`."""
+    from gblint.interpreter import classes
+
+    yes: list[Value] = []
+    no: list[Value] = []
+    for member in members(subject):
+        verdict = classes.is_instance(machine, member, wanted)
+        if verdict is not False:
+            yes.append(classes.narrowed(machine, member, wanted) if verdict is None else member)
+        if verdict is not True:
+            no.append(_doubt(member))
+    then = union_of(yes)
+    other = union_of(no)
+    return ({name: then} if then is not None else {}), ({name: other} if other is not None else {})
+
+
+def _doubt(value: Value) -> Value:
+    return value
+
+
+def instance_test(machine: Machine, subject: Value, wanted: Value) -> bool | None:
+    """The truth of isinstance(subject, wanted)."""
+    from gblint.interpreter import classes
+
+    found = {classes.is_instance(machine, m, wanted) for m in members(subject)}
+    return found.pop() if len(found) == 1 else None
+
+
+__all__ = ["COMPARISON", "FALSE", "NONE", "Test", "boolean_value", "comparison", "learn", "test", "truth", "under"]

@@ -1,0 +1,144 @@
+"""Breaks as they are found: which frames they throw back to eager, and what they mask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gblint.interpreter.events import Break
+from gblint.interpreter.frame import Frame
+from gblint.interpreter.source import Chunk
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from gblint.interpreter.machine import Machine
+    from gblint.rule_api import Rule
+
+SURE = 0.5  # a break less certain than this masks nothing
+
+
+class RootLabel:
+    """The compiled root being run. kind: "explicit", "assumed" (a module nobody compiles by name) or "guessed"."""
+
+    __slots__ = ("kind", "name")
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name = name
+        self.kind = kind
+
+
+class Draft:
+    """One predicted break; the same place found again keeps the surer and hotter of both."""
+
+    __slots__ = (
+        "answer", "certainty", "chunk", "consequence", "direct", "function", "guards", "loops", "masked_by", "node", "path", "root", "rule",
+    )  # fmt: skip
+
+    def __init__(self, rule: Rule, answer: Break, node: cst.CSTNode, frame: Frame, root: RootLabel) -> None:
+        self.rule = rule
+        self.answer = answer
+        self.node = node
+        self.chunk = frame.chunk
+        self.certainty = answer.certainty
+        self.guards = frame.guards
+        self.loops = frame.loops
+        self.path: list[tuple[str, Chunk, cst.CSTNode | None]] = _path(frame)
+        self.function = self.path[-1][0] if self.path else frame.module.name
+        self.root = root
+        self.consequence = "splits-graph"
+        self.masked_by: Draft | None = None
+        self.direct = True
+
+
+def _path(frame: Frame) -> list[tuple[str, Chunk, cst.CSTNode | None]]:
+    """Functions from the root to here; each with the call (in its text) that leaves it, None for the last."""
+    from gblint.interpreter.functions import full_name
+
+    steps: list[tuple[str, Chunk, cst.CSTNode | None]] = []
+    leaving: cst.CSTNode | None = None
+    current: Frame | None = frame
+    while current is not None and current.function is not None and current.traced:
+        if not (current.caller is None and current.fallen is not None and not current.starts):
+            steps.append((full_name(current.function), current.chunk, leaving))
+        leaving = current.call_node
+        current = current.caller
+    return steps[::-1]
+
+
+class Drafts:
+    """The breaks of one unit, and logs of what each function call contributed (for memo entries)."""
+
+    def __init__(self) -> None:
+        self.by_place: dict[tuple[str, int, int, str], Draft] = {}
+        self._logs: list[tuple[Frame, list[tuple[Draft, int, int]]]] = []
+
+    def record(self, machine: Machine, frame: Frame, rule: Rule, answer: Break, node: cst.CSTNode) -> Draft:
+        """Keep a break found in `frame` and let it take effect on the frames around it."""
+        key = (frame.module.path, frame.chunk.first, id(node), rule.meta.code)
+        draft = Draft(rule, answer, node, frame, machine.root)
+        consequence, masked_by = self._take_effect(frame, draft, answer.certainty, answer.fatal)
+        draft.consequence, draft.masked_by = consequence, masked_by
+        known = self.by_place.get(key)
+        if known is None:
+            self.by_place[key] = known = draft
+        else:
+            _merge(known, draft)
+        for owner, log in self._logs:
+            log.append((known, frame.guards - owner.guards, frame.loops - owner.loops))
+        return known
+
+    def _take_effect(self, frame: Frame, draft: Draft, certainty: float, fatal: bool = False) -> tuple[str, Draft | None]:
+        if isinstance(frame.fallen, Draft):
+            return "masked", frame.fallen
+        falls = False
+        current: Frame | None = frame
+        while current is not None and current.traced and current.fallen is None:
+            if (current.hard or fatal) and certainty >= SURE:
+                current.fallen = draft
+            falls = falls or bool(current.hard) or fatal
+            if current.starts:
+                break
+            current = current.caller
+        return ("frame-falls-back" if falls else "splits-graph"), None
+
+    def open_log(self, frame: Frame) -> int:
+        """Start to write down what a call from `frame` finds."""
+        self._logs.append((frame, []))
+        return len(self._logs)
+
+    def close_log(self, position: int) -> tuple[list[tuple[Draft, int, int]], Draft | None]:
+        """Stop; give what was found (guards and loops relative to the caller) and the break the caller feels."""
+        frame, log = self._logs.pop()
+        best: dict[int, tuple[Draft, int, int]] = {}
+        for entry in log:
+            old = best.get(id(entry[0]))
+            if old is None or entry[1] < old[1]:
+                best[id(entry[0])] = entry
+        felt = max((d for d, _, _ in best.values()), key=lambda d: d.certainty, default=None)
+        return list(best.values()), felt
+
+    def forget_logs(self) -> None:
+        """Drop logs left open by a root that was cut short."""
+        self._logs.clear()
+
+    def replay(self, frame: Frame, log: list[tuple[Draft, int, int]], felt: Draft | None) -> None:
+        """A call answered from memory contributes the same breaks again, at this call's heat and guards."""
+        for draft, guards, loops in log:
+            draft.guards = min(draft.guards, frame.guards + guards)
+            draft.loops = max(draft.loops, frame.loops + loops)
+        for owner, entries in self._logs:
+            move_guards, move_loops = frame.guards - owner.guards, frame.loops - owner.loops
+            entries.extend((d, g + move_guards, n + move_loops) for d, g, n in log)
+        if felt is not None and frame.traced and frame.fallen is None:
+            self._take_effect(frame, felt, felt.certainty)
+
+
+def _merge(known: Draft, new: Draft) -> None:
+    if new.certainty > known.certainty:
+        known.certainty, known.answer = new.certainty, new.answer
+    if (new.guards, -new.loops) < (known.guards, -known.loops):
+        known.path, known.root = new.path, new.root
+    known.guards = min(known.guards, new.guards)
+    known.loops = max(known.loops, new.loops)
+    if known.consequence == "masked" or (known.consequence == "splits-graph" and new.consequence == "frame-falls-back"):
+        known.consequence, known.masked_by = new.consequence, new.masked_by

@@ -1,0 +1,83 @@
+"""One activation of a function: its variables, the blocks around the current statement, and what happened in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gblint.interpreter.values import Environment, Function, Value
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from gblint.index.model import ModuleInfo
+    from gblint.interpreter.source import Chunk
+
+# Blocks Dynamo cannot resume in: a break inside drops the whole frame to eager (measured, see docs).
+HARD_BLOCKS = frozenset({"loop", "try", "user-with", "generator", "comprehension"})
+
+
+class Frame:
+    """An activation record.
+
+    traced: Dynamo symbolically executes it; otherwise the code runs eagerly and nothing is reported.
+    starts: Dynamo starts a frame here (a root, or a function called from a frame that runs eagerly).
+    fallen: the draft of the break that threw this frame back to eager, if any.
+    guards: unresolved conditions between the root and the current statement.
+    loops: nested loops around the current statement, those of the callers included.
+    """
+
+    __slots__ = (
+        "blocks", "call_node", "caller", "chunk", "depth", "env", "facts", "fallen", "function", "global_names",
+        "guards", "hard", "loop_exits", "loops", "module", "returns", "starts", "traced", "yields",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        module: ModuleInfo,
+        chunk: Chunk,
+        env: Environment,
+        function: Function | None = None,
+        caller: Frame | None = None,
+        call_node: cst.CSTNode | None = None,
+        traced: bool = False,
+        starts: bool = False,
+    ) -> None:
+        self.module = module
+        self.chunk = chunk
+        self.env = env
+        self.function = function
+        self.caller = caller
+        self.call_node = call_node
+        self.traced = traced
+        self.starts = starts
+        self.depth: int = caller.depth + 1 if caller is not None else 0
+        self.guards: int = caller.guards if caller is not None else 0
+        self.loops: int = caller.loops if caller is not None else 0
+        self.blocks: list[str] = []
+        self.hard = 0
+        self.facts: dict[str, Value] = {}
+        self.fallen: object | None = None
+        self.returns: list[Value] = []
+        self.yields: list[Value] = []
+        self.loop_exits: list[list[dict[str, Value]]] = []
+        self.global_names: set[str] = set()
+
+    def push(self, block: str) -> None:
+        """Enter a block ("loop", "try", "user-with", "with", "generator", "comprehension")."""
+        self.blocks.append(block)
+        self.hard += block in HARD_BLOCKS
+        self.loops += block == "loop"
+
+    def pop(self) -> None:
+        """Leave the innermost block."""
+        block = self.blocks.pop()
+        self.hard -= block in HARD_BLOCKS
+        self.loops -= block == "loop"
+
+    def snapshot(self) -> tuple[dict[str, Value], dict[str, Value], object | None]:
+        """The state a fork must restore: variables, facts and whether the frame fell."""
+        return dict(self.env.names), dict(self.facts), self.fallen
+
+    def restore(self, state: tuple[dict[str, Value], dict[str, Value], object | None]) -> None:
+        """Go back to a snapshot (which may be restored once only: its dicts are taken over)."""
+        self.env.names, self.facts, self.fallen = state

@@ -1,0 +1,429 @@
+"""Running functions: their trees, binding arguments to parameters, decorators, generators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from gblint.interpreter.events import Call, Entry
+from gblint.interpreter.frame import Frame
+from gblint.interpreter.source import Chunk
+from gblint.interpreter.values import (
+    NONE,
+    Bound,
+    Class,
+    Compiled,
+    Const,
+    Environment,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Plain,
+    PyModule,
+    Sequence,
+    Slice,
+    Stream,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    join_all,
+)
+
+if TYPE_CHECKING:
+    from gblint.index.model import FunctionInfo, ModuleInfo
+    from gblint.interpreter.machine import Machine
+
+
+class Signature:
+    """Parameters of a function: positional names (positional-only first), keyword-only names, star names, and the
+    annotation and default expressions by name."""
+
+    __slots__ = ("annotations", "defaults", "keyword", "positional", "star", "star_star")
+
+    def __init__(self, parameters: cst.Parameters) -> None:
+        positional = [*parameters.posonly_params, *parameters.params]
+        self.positional = [p.name.value for p in positional]
+        self.keyword = [p.name.value for p in parameters.kwonly_params]
+        star = parameters.star_arg
+        self.star = star.name.value if isinstance(star, cst.Param) else ""
+        self.star_star = parameters.star_kwarg.name.value if parameters.star_kwarg is not None else ""
+        every = [*positional, *parameters.kwonly_params]
+        self.defaults: dict[str, cst.BaseExpression] = {p.name.value: p.default for p in every if p.default is not None}
+        stars = [p for p in (star, parameters.star_kwarg) if isinstance(p, cst.Param)]
+        self.annotations: dict[str, cst.BaseExpression] = {
+            p.name.value: p.annotation.annotation for p in [*every, *stars] if p.annotation is not None
+        }
+
+
+class FunctionTree:
+    """A function ready to run."""
+
+    __slots__ = ("_uses", "chunk", "is_async", "is_generator", "node", "signature")
+
+    def __init__(self, node: cst.FunctionDef | cst.Lambda, chunk: Chunk, is_generator: bool, is_async: bool) -> None:
+        self.node = node
+        self.chunk = chunk
+        self.signature = Signature(node.params)
+        self.is_generator = is_generator
+        self.is_async = is_async
+        self._uses: Any = None
+
+    @property
+    def uses(self) -> Any:
+        """How the body uses each name (see `uses.py`), computed once."""
+        if self._uses is None:
+            from gblint.interpreter.uses import collect
+
+            self._uses = collect(self.node)
+        return self._uses
+
+
+def identity(function: Function) -> Any:
+    """What makes two function values the same code in the same closure."""
+    if function.info is not None:
+        return (function.module.path, function.info.start, function.qualname)
+    return (id(function.node), id(function.closure))
+
+
+def full_name(function: Function) -> str:
+    """Dotted name for people: module and qualified name."""
+    return f"{function.module.name}.{function.qualname}"
+
+
+def tree_of(machine: Machine, function: Function) -> FunctionTree | None:
+    """The tree of a function, parsed on first use; None if its text does not parse."""
+    if function.info is None:
+        return _nested_tree(machine, function)
+    key = (function.module.path, function.info.start)
+    tree = machine.trees.get(key)
+    if tree is None:
+        chunk = chunk_of(machine, function.module, function.info.start, function.info.end)
+        node = _first_def(chunk, function.name) if chunk is not None else None
+        if chunk is None or node is None:
+            return None
+        tree = machine.trees[key] = FunctionTree(node, chunk, function.info.is_generator, function.info.is_async)
+    return tree
+
+
+def chunk_of(machine: Machine, module: ModuleInfo, start: int, end: int) -> Chunk | None:
+    """Rows of a module as a parsed chunk; None if libcst cannot parse them."""
+    key = (module.path, start)
+    if key in machine.chunks:
+        return machine.chunks[key]
+    try:
+        chunk = machine.forest.chunk(module, start, machine.project.lines(module, start, end))
+    except (cst.ParserSyntaxError, OSError, IndexError):
+        return None
+    machine.chunks[key] = chunk
+    return chunk
+
+
+def _first_def(chunk: Chunk, name: str) -> cst.FunctionDef | None:
+    for statement in chunk.body:
+        if isinstance(statement, cst.FunctionDef) and statement.name.value == name:
+            return statement
+    return None
+
+
+def _nested_tree(machine: Machine, function: Function) -> FunctionTree | None:
+    node, chunk = function.node, function.chunk
+    if node is None or chunk is None:
+        return None
+    tree = machine.nested.get(id(node))
+    if tree is None:
+        is_def = isinstance(node, cst.FunctionDef)
+        yields = is_def and contains_yield(node.body)  # type: ignore[union-attr]
+        tree = FunctionTree(node, chunk, yields, is_def and node.asynchronous is not None)  # type: ignore[union-attr]
+        machine.nested[id(node)] = tree
+    return tree
+
+
+def contains_yield(node: cst.CSTNode) -> bool:
+    """True if a body yields itself (nested functions and lambdas left out)."""
+    stack: list[cst.CSTNode] = [node]
+    while stack:
+        current = stack.pop()
+        if isinstance(current, cst.Yield):
+            return True
+        if not isinstance(current, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+            stack.extend(current.children)
+    return False
+
+
+# -- argument shapes ----------------------------------------------------------------------------------------------
+
+
+def shape(value: Value, depth: int = 0) -> Any:
+    """A hashable summary of a value: equal summaries run a function the same way."""
+    if isinstance(value, Tensor):
+        return ("T", value.dtype, value.rank, value.c > 0.5, value.subclass, value.role == "parameter")
+    if isinstance(value, Const):
+        v = value.value
+        return ("C", type(v).__name__, v)
+    if isinstance(value, Plain):
+        return ("P", value.type, value.symbolic)
+    if isinstance(value, Instance):
+        return ("I", id(value))
+    if isinstance(value, Function):
+        return identity(value)
+    if isinstance(value, External):
+        return value.dotted
+    if depth > 2:
+        return type(value).__name__
+    if isinstance(value, Sequence):
+        if value.items is not None and len(value.items) <= 8:
+            return (value.kind, *(shape(i, depth + 1) for i in value.items))
+        return (value.kind, shape(value.element(), depth + 1))
+    if isinstance(value, Mapping):
+        return ("D", id(value)) if len(value.items) > 8 else ("D", *((k, shape(v, depth + 1)) for k, v in value.items.items()))
+    if isinstance(value, Union):
+        return ("U", *(shape(m, depth + 1) for m in value.members))
+    if isinstance(value, Bound):
+        return ("B", shape(value.function, depth + 1), shape(value.receiver, depth + 1))
+    if isinstance(value, Stream):
+        return (value.kind, value.passed_in, shape(value.element(), depth + 1))
+    if isinstance(value, Slice):
+        return ("S", shape(value.lower, depth + 1), shape(value.upper, depth + 1))
+    if isinstance(value, Class):
+        return (value.module.path, value.info.start)
+    if isinstance(value, PyModule):
+        return value.info.path
+    if isinstance(value, Partial | Compiled):
+        return id(value)
+    return "?"
+
+
+def call_key(args: list[Value], kwargs: dict[str, Value], traced: bool, starts: bool) -> Any:
+    """The memo key of a call."""
+    key = (traced, starts, *(shape(a) for a in args), *((k, shape(v)) for k, v in kwargs.items()))
+    try:
+        hash(key)
+    except TypeError:
+        return (traced, starts, len(args), *kwargs)
+    return key
+
+
+# -- running ------------------------------------------------------------------------------------------------------
+
+
+def run(
+    machine: Machine,
+    frame: Frame,
+    function: Function,
+    tree: FunctionTree,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: cst.CSTNode | None,
+    opaque: bool,
+    starts: bool,
+) -> tuple[Value, Frame]:
+    """Execute a function body; give its result and the finished frame."""
+    from gblint.interpreter.expressions import evaluate
+    from gblint.interpreter.statements import execute
+
+    env = Environment({}, function.closure)
+    child = Frame(function.module, tree.chunk, env, function, frame, node, frame.traced, starts)
+    if frame.fallen is not None and not starts:
+        child.fallen = frame.fallen
+    machine.executed.add((function.module.path, function.qualname, 0 if function.info is None else function.info.start))
+    env.names = bind(machine, child, function, tree, args, kwargs, opaque)
+    if starts and machine.listens(child, "entry"):
+        machine.emit(child, "entry", Entry(_name_node(tree), function, is_root=frame.caller is None))
+    if isinstance(tree.node, cst.Lambda):
+        return evaluate(machine, child, tree.node.body), child
+    if tree.is_generator:
+        child.push("generator")
+    falls = execute(machine, child, tree.node.body)
+    if tree.is_generator:
+        return _generator_result(function, child), child
+    if tree.is_async:
+        return Unknown("awaitable"), child
+    results = child.returns + ([NONE] if falls else [])
+    return (join_all(results) if results else Unknown("never returns")), child
+
+
+def _name_node(tree: FunctionTree) -> cst.CSTNode:
+    return tree.node.name if isinstance(tree.node, cst.FunctionDef) else tree.node
+
+
+def _generator_result(function: Function, child: Frame) -> Value:
+    elem = join_all(child.yields) if child.yields else None
+    items = list(child.yields) if len(child.yields) == 1 else None
+    return Stream("generator", elem, items if function.mark == "contextmanager" else None)
+
+
+def bind(
+    machine: Machine,
+    child: Frame,
+    function: Function,
+    tree: FunctionTree,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    opaque: bool,
+) -> dict[str, Value]:
+    """The variables a call starts with. Parameters that get nothing hold their default, else Unknown."""
+    from gblint.interpreter.guesses import believe_annotation
+
+    signature = tree.signature
+    names: dict[str, Value] = {}
+    for name, value in zip(signature.positional, args, strict=False):
+        names[name] = value
+    spare = dict(kwargs)
+    for name in (*signature.positional, *signature.keyword):
+        if name in spare and name not in names:
+            names[name] = spare.pop(name)
+        elif name not in names:
+            names[name] = default_value(machine, child, function, tree, name, opaque)
+        if name in signature.annotations:
+            names[name] = believe_annotation(machine, function, tree, name, names[name])
+    if signature.star:
+        rest = args[len(signature.positional) :]
+        names[signature.star] = Sequence("tuple", list(rest)) if not opaque else Sequence("tuple", None, join_all(rest) if rest else None)
+    if signature.star_star:
+        names[signature.star_star] = Mapping(spare, exact=not opaque)
+    return names
+
+
+def default_value(
+    machine: Machine, child: Frame, function: Function, tree: FunctionTree, name: str, opaque: bool = False
+) -> Value:
+    """The value of a parameter that was not passed."""
+    if function.defaults is not None and name in function.defaults:
+        return function.defaults[name]
+    default = tree.signature.defaults.get(name)
+    if default is None or opaque:
+        return Unknown(f"argument {name} is not known")
+    from gblint.interpreter.expressions import evaluate
+
+    scope = Frame(function.module, tree.chunk, Environment({}, function.closure), None)
+    return evaluate(machine, scope, default)
+
+
+def marked_call(
+    machine: Machine, frame: Frame, function: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+) -> Value | None:
+    """A call of a function Dynamo was told something about; None if it is to be run all the same."""
+    from gblint.interpreter.guesses import return_guess
+
+    if function.mark in ("contextmanager", "lru_cache", "jit"):
+        return None
+    if not frame.traced:
+        return None
+    machine.emit_call(frame, Call(node, f"mark:{function.mark}", args, kwargs, name=full_name(function)))
+    return return_guess(machine, function, args)
+
+
+# -- decorators ---------------------------------------------------------------------------------------------------
+
+_BINDING = {"staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod", "typing.override", "override", "final"}
+_MARKS = {
+    "torch.compiler.disable": "disable",
+    "torch._dynamo.disable": "disable",
+    "torch._disable_dynamo": "disable",
+    "torch._dynamo.disallow_in_graph": "disallow_in_graph",
+    "torch.compiler.allow_in_graph": "allow_in_graph",
+    "torch._dynamo.allow_in_graph": "allow_in_graph",
+    "torch._dynamo.nonstrict_trace": "nonstrict_trace",
+    "torch.compiler.nonstrict_trace": "nonstrict_trace",
+    "torch._dynamo.leaf_function": "leaf_function",
+    "torch.compiler.assume_constant_result": "assume_constant_result",
+    "torch._dynamo.assume_constant_result": "assume_constant_result",
+    "torch.compiler.substitute_in_graph": "substitute",
+    "torch.library.custom_op": "custom_op",
+    "torch.library.triton_op": "custom_op",
+    "torch.jit.script": "jit",
+    "torch.jit.ignore": "",
+    "torch.jit.unused": "",
+    "contextlib.contextmanager": "contextmanager",
+    "contextlib.asynccontextmanager": "contextmanager",
+    "functools.lru_cache": "lru_cache",
+    "functools.cache": "lru_cache",
+}
+_MANAGERS = ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp.", "torch.cuda.amp.")
+
+
+def mark_of(dotted: str) -> str | None:
+    """What a decorator tells Dynamo about a function; None if nothing is known of it."""
+    return _MARKS.get(dotted)
+
+
+def method_value(machine: Machine, owner: Class | None, module: ModuleInfo, info: FunctionInfo) -> Value:
+    """The value a `def` at module or class level binds: the function with its decorators applied."""
+    key = (module.path, info.start)
+    value = machine.function_values.get(key)
+    if value is None:
+        function = Function(module, info.qualname, info, owner=owner, closure=owner.closure if owner is not None else None)
+        machine.function_values[key] = function  # seen by decorators that refer back to it
+        value = decorate(machine, module, function, info.decorators)
+        machine.function_values[key] = value
+    return value
+
+
+def decorate(machine: Machine, module: ModuleInfo, function: Function, texts: tuple[str, ...]) -> Value:
+    """Apply decorators given as source text, innermost first."""
+    value: Value = function
+    for text in reversed(texts):
+        head = text.split("(", 1)[0].strip()
+        if head in _BINDING or head.endswith((".setter", ".getter", ".deleter")):
+            continue
+        value = _apply_text(machine, module, function, value, text, head)
+    return value
+
+
+def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value: Value, text: str, head: str) -> Value:
+    from gblint.interpreter.expressions import evaluate_text
+
+    scope = Frame(module, Chunk(module, 1, _EMPTY), Environment({}, function.closure))
+    decorator = evaluate_text(machine, scope, head)
+    if isinstance(decorator, External):
+        dotted = machine.knowledge.canonical(decorator.dotted)
+        known = external_decorator(machine, dotted, value)
+        if known is not None:
+            return known
+        return value
+    if isinstance(decorator, Unknown) or decorator is None:
+        return value
+    called = evaluate_text(machine, scope, text) if "(" in text else decorator
+    return apply(machine, scope, called, value)
+
+
+def apply(machine: Machine, scope: Frame, decorator: Value | None, value: Value) -> Value:
+    """decorator(value) for a decorator whose source is at hand; the undecorated value if nothing callable comes of it."""
+    if not isinstance(decorator, Function | Bound | Partial | Class | Instance):
+        return value
+    try:
+        result = machine.call(scope, decorator, [value], {}, _NOWHERE)
+    except RecursionError:
+        return value
+    return result if isinstance(result, Function | Bound | Partial | Instance | Compiled) else value
+
+
+def external_decorator(machine: Machine, dotted: str, value: Value) -> Value | None:
+    """The result of a decorator from torch or the stdlib; None if it leaves the function as it is."""
+    if dotted == "torch.compile":
+        compiled = Compiled(value)
+        machine.compiled.append((compiled, None, None))  # type: ignore[arg-type]
+        return compiled
+    mark = mark_of(dotted)
+    if mark and isinstance(value, Function):
+        return with_mark(value, mark)
+    return None
+
+
+def with_mark(function: Function, mark: str) -> Function:
+    """A copy of a function that carries a mark."""
+    copy = Function(
+        function.module, function.qualname, function.info, function.node, function.chunk, function.closure, function.owner, mark
+    )
+    copy.defaults = function.defaults
+    return copy
+
+
+_NOWHERE = cst.Name("_")
+from gblint.interpreter.source import Tree as _Tree  # noqa: E402
+
+_EMPTY = _Tree(cst.Module([]), 0, 0)

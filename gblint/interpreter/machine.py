@@ -1,0 +1,334 @@
+"""The abstract Dynamo: runs functions on abstract values, reports events to rules, and keeps what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from gblint.interpreter import classes, functions
+from gblint.interpreter.dispatch import Entry, RuleTable
+from gblint.interpreter.drafts import Draft, Drafts, RootLabel
+from gblint.interpreter.events import Break, Call, Event
+from gblint.interpreter.frame import Frame
+from gblint.interpreter.functions import FunctionTree, Signature
+from gblint.interpreter.source import Chunk, Forest
+from gblint.interpreter.values import (
+    Bound,
+    Class,
+    Compiled,
+    Const,
+    Environment,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    PyModule,
+    Sequence,
+    Union,
+    Unknown,
+    Value,
+    join_all,
+)
+from gblint.knowledge import Knowledge
+from gblint.rule_api import Context
+
+if TYPE_CHECKING:
+    from gblint.index.model import ModuleInfo
+    from gblint.index.project import Project
+
+MAX_DEPTH = 48  # frames on the abstract stack
+MAX_CONTEXTS = 4  # argument shapes a function is run with; more are answered from the first
+ROOT_BUDGET = 40_000  # statements one root may execute
+EAGER_DEPTH = 14  # frames of code that Dynamo never sees (constructors, scripts)
+
+
+class OutOfBudget(Exception):
+    """A root executed more statements than its budget; what is left of it is not analysed."""
+
+
+class Memo:
+    """What one run of a function with one shape of arguments gave."""
+
+    __slots__ = ("breaks", "drafts", "value")
+
+    def __init__(self, value: Value, drafts: list[tuple[Draft, int, int]], breaks: Draft | None) -> None:
+        self.value = value
+        self.drafts = drafts  # with guards and loops relative to the call
+        self.breaks = breaks
+
+
+class Machine:
+    """Interprets one unit (the roots of one file) at a time.
+
+    project: resolves names; knowledge: what torch does; table: the rules; context: what rules may ask.
+    All state below is per unit and dropped by `reset`.
+    """
+
+    def __init__(self, project: Project, knowledge: Knowledge, table: RuleTable, context: Context, forest: Forest) -> None:
+        self.project = project
+        self.knowledge = knowledge
+        self.table = table
+        self.context = context
+        self.forest = forest
+        self.debug = False
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything about the unit before."""
+        self.drafts = Drafts()
+        self.root = RootLabel("", "explicit")
+        self.memo: dict[Any, dict[Any, Memo]] = {}
+        self.active: list[Any] = []
+        self.trees: dict[tuple[str, int], FunctionTree] = {}
+        self.nested: dict[int, FunctionTree] = {}
+        self.chunks: dict[tuple[str, int], Chunk] = {}
+        self.signatures: dict[int, Signature] = {}
+        self.globals: dict[str, Environment] = {}
+        self.pending_globals: set[tuple[str, str]] = set()
+        self.class_values: dict[tuple[str, str], Class] = {}
+        self.function_values: dict[tuple[str, int], Value] = {}
+        self.instances: dict[Any, Instance] = {}
+        self.reached: set[tuple[str, str]] = set()
+        self.executed: set[tuple[str, str, int]] = set()
+        self.edges: dict[tuple[str, str], tuple[int, int]] = {}
+        self.unresolved: set[str] = set()
+        self.script = ""  # the file that is run as the main program
+        self.compiled: list[tuple[Compiled, Frame, cst.CSTNode | None]] = []
+        self.entered: set[int] = set()
+        self.steps = 0
+        self.budget = ROOT_BUDGET
+
+    # -- events ------------------------------------------------------------------------------------------------
+
+    def emit(self, frame: Frame, kind: str, event: Event) -> Break | None:
+        """Tell the rules of an event; record the likeliest break among their answers and return it."""
+        if not frame.traced:
+            return None
+        return self._ask(frame, self.table.by_kind[kind], event)
+
+    def emit_call(self, frame: Frame, event: Call) -> Break | None:
+        """Like `emit`, for calls (which are filtered by callee)."""
+        if not frame.traced:
+            return None
+        entries = self.table.for_callee(event.callee)
+        return self._ask(frame, entries, event) if entries else None
+
+    def listens(self, frame: Frame, kind: str) -> bool:
+        """False if no rule would hear such an event, so that it need not be made."""
+        return frame.traced and bool(self.table.by_kind[kind])
+
+    def _ask(self, frame: Frame, entries: list[Entry], event: Event) -> Break | None:
+        best: Break | None = None
+        chosen = None
+        for rule, handler in entries:
+            answer = handler(event, self.context)
+            if answer is None or answer.certainty <= 0.05:
+                continue
+            if best is None or answer.certainty * rule.meta.confidence > best.certainty * chosen.meta.confidence:  # type: ignore[union-attr]
+                best, chosen = answer, rule
+        if best is not None and chosen is not None:
+            self.drafts.record(self, frame, chosen, best, best.node or event.node)
+        return best
+
+    # -- calling -----------------------------------------------------------------------------------------------
+
+    def call(
+        self,
+        frame: Frame,
+        callee: Value,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: cst.CSTNode,
+        opaque: bool = False,
+    ) -> Value:
+        """The value of calling `callee`; user code is run, everything else is answered by models."""
+        from gblint.interpreter import externals
+
+        if isinstance(callee, Function):
+            return self.call_function(frame, callee, args, kwargs, node, opaque)
+        if isinstance(callee, Bound):
+            if isinstance(callee.function, External):
+                return externals.call(self, frame, callee.function.dotted, args, kwargs, node, callee.receiver, opaque)
+            return self.call(frame, callee.function, [callee.receiver, *args], kwargs, node, opaque)
+        if isinstance(callee, External):
+            return externals.call(self, frame, callee.dotted, args, kwargs, node, None, opaque)
+        if isinstance(callee, Class):
+            return classes.construct(self, frame, callee, args, kwargs, node, opaque)
+        if isinstance(callee, Instance):
+            return classes.call_instance(self, frame, callee, args, kwargs, node, opaque)
+        if isinstance(callee, Partial):
+            return self.call(frame, callee.function, [*callee.args, *args], {**callee.kwargs, **kwargs}, node, opaque)
+        if isinstance(callee, Compiled):
+            return self.call_compiled(frame, callee, args, kwargs, node, opaque)
+        if isinstance(callee, Union):
+            return self._call_union(frame, callee, args, kwargs, node, opaque)
+        from gblint.interpreter.expressions import unknown_call
+
+        return unknown_call(self, frame, callee, args, kwargs, node)
+
+    def _call_union(
+        self, frame: Frame, callee: Union, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
+    ) -> Value:
+        """Modules are all tried (a ModuleList holds several kinds); of other callables the first known one stands for all."""
+        known = [m for m in callee.members if isinstance(m, Instance | Function | Bound | Class | Partial | External | Compiled)]
+        modules = [m for m in known if isinstance(m, Instance)]
+        if len(modules) > 1:
+            frame.guards += 1
+            try:
+                return join_all(self.call(frame, m, args, kwargs, node, opaque) for m in modules[:4])
+            finally:
+                frame.guards -= 1
+        if known:
+            return self.call(frame, known[0], args, kwargs, node, opaque)
+        return Unknown("call of an unknown value")
+
+    def call_compiled(
+        self, frame: Frame, callee: Compiled, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
+    ) -> Value:
+        """Calling a compiled callable from eager code enters a region; inside a region it is inlined."""
+        self.entered.add(id(callee))
+        if frame.traced and not frame.fallen:
+            return self.call(frame, callee.target, args, kwargs, node, opaque)
+        return self.enter_root(frame, callee.target, args, kwargs, node, RootLabel("", "explicit"), opaque)
+
+    def enter_root(
+        self,
+        frame: Frame,
+        target: Value,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: cst.CSTNode,
+        label: RootLabel,
+        opaque: bool = False,
+    ) -> Value:
+        """Run `target` as a compiled root with these arguments; the caller's frame stays eager."""
+        region = Frame(frame.module, frame.chunk, frame.env, frame.function, None, node, traced=True)
+        region.fallen = self  # calls from here start frames of their own
+        region.depth = frame.depth
+        outer, self.root = self.root, label
+        try:
+            return self.call(region, target, [mark_input(a) for a in args], {k: mark_input(v) for k, v in kwargs.items()}, node, opaque)
+        finally:
+            self.root = outer
+
+    def call_function(
+        self, frame: Frame, function: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool = False
+    ) -> Value:
+        """Run a function whose source is at hand, or answer from an earlier run with like arguments."""
+        if function.mark:
+            answered = functions.marked_call(self, frame, function, args, kwargs, node)
+            if answered is not None:
+                return answered
+        identity = functions.identity(function)
+        if frame.depth > MAX_DEPTH or self.active.count(identity) > 1:
+            return Unknown("recursion")
+        if not frame.traced and len(self.active) > EAGER_DEPTH:
+            return Unknown("call too deep in code that is not compiled")
+        tree = functions.tree_of(self, function)
+        if tree is None:
+            return Unknown("source could not be parsed")
+        self._note_call(frame, function)
+        starts = frame.traced and frame.fallen is not None
+        key = functions.call_key(args, kwargs, frame.traced, starts)
+        contexts = self.memo.setdefault(identity, {})
+        memo = contexts.get(key)
+        if memo is None and len(contexts) >= MAX_CONTEXTS:
+            memo = next(iter(contexts.values()))
+        if memo is not None:
+            self.drafts.replay(frame, memo.drafts, memo.breaks)
+            return memo.value
+        self.active.append(identity)
+        before = self.drafts.open_log(frame)
+        try:
+            value, child = functions.run(self, frame, function, tree, args, kwargs, node, opaque, starts)
+        finally:
+            self.active.pop()
+            log, breaks = self.drafts.close_log(before)
+        contexts[key] = Memo(value, log, breaks)
+        return value
+
+    def _note_call(self, frame: Frame, function: Function) -> None:
+        """Keep the call edge for the call graph."""
+        name = functions.full_name(function)
+        if frame.traced:
+            caller = functions.full_name(frame.function) if frame.function is not None and frame.fallen is not self else ""
+            old = self.edges.get((caller, name), (0, 0))
+            inner = frame.loops - (frame.caller.loops if frame.caller is not None else 0)
+            self.edges[caller, name] = (max(old[0], inner), old[1] + 1)
+            if function.info is not None and frame.fallen is not self:
+                self.reached.add((function.module.path, function.qualname))
+
+    # -- names -------------------------------------------------------------------------------------------------
+
+    def global_env(self, module: ModuleInfo) -> Environment:
+        """The global variables of a module evaluated so far."""
+        env = self.globals.get(module.path)
+        if env is None:
+            env = self.globals[module.path] = Environment({})
+        return env
+
+    def load_global(self, module: ModuleInfo, name: str) -> Value | None:
+        """The value of a module-level name, evaluated on first use; None if the module has no such name."""
+        env = self.global_env(module)
+        if name in env.names:
+            return env.names[name]
+        if name == "__name__":
+            return Const("__main__" if module.path == self.script else module.name)
+        key = (module.path, name)
+        if key in self.pending_globals:
+            return Unknown(f"{name} refers to itself")
+        self.pending_globals.add(key)
+        try:
+            value = self._evaluate_global(module, name)
+        finally:
+            self.pending_globals.discard(key)
+        if value is not None:
+            env.names[name] = value
+        return value
+
+    def _evaluate_global(self, module: ModuleInfo, name: str) -> Value | None:
+        from gblint.interpreter.globals import evaluate
+
+        return evaluate(self, module, name)
+
+    def module_attr(self, module: ModuleInfo, name: str) -> Value | None:
+        """An attribute of a Python module: a global of it, or one of its submodules."""
+        value = self.load_global(module, name)
+        if value is not None:
+            return value
+        found = self.project.find(f"{module.name}.{name}", module)
+        return PyModule(found) if found is not None else None
+
+    # -- budget ------------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Count one statement. Raises OutOfBudget when the root has used up its share."""
+        self.steps += 1
+        if self.steps > self.budget:
+            raise OutOfBudget
+
+    @contextmanager
+    def silent(self, frame: Frame) -> Iterable[None]:  # type: ignore[misc]
+        """Run code Dynamo does not trace (a constructor, a decorator) within a traced frame."""
+        traced, frame.traced = frame.traced, False
+        try:
+            yield
+        finally:
+            frame.traced = traced
+
+
+def mark_input(value: Value) -> Value:
+    """An argument of a root as Dynamo sees it: iterators come from outside."""
+    from gblint.interpreter.values import Stream
+
+    if isinstance(value, Stream) and value.kind != "range":
+        return Stream(value.kind, value.elem, value.items, passed_in=True)
+    return value
+
+
+Model = Callable[..., Value]
+__all__ = ["Const", "Machine", "Mapping", "OutOfBudget", "Sequence", "mark_input"]

@@ -1,0 +1,76 @@
+"""Context managers: what kind they are, what `as` binds, and whether Dynamo can resume inside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gblint.interpreter.frame import Frame
+from gblint.interpreter.values import (
+    Bound,
+    External,
+    Function,
+    Instance,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    as_tensor,
+)
+
+if TYPE_CHECKING:
+    from gblint.interpreter.machine import Machine
+
+GENERATOR_MANAGER = "contextlib._GeneratorContextManager"
+
+
+def classify(machine: Machine, manager: Value, node: cst.BaseExpression) -> tuple[str, bool]:
+    """(dotted name of the manager, whether a break inside throws the frame back to eager)."""
+    if isinstance(manager, Union):
+        known = [m for m in manager.members if isinstance(m, Instance)]
+        return classify(machine, known[0], node) if known else ("", False)
+    if isinstance(manager, Instance):
+        if manager.base == GENERATOR_MANAGER or manager.cls is not None:
+            return "user", True
+        base = machine.knowledge.canonical(manager.base)
+        return base, not _resumable(base)
+    if isinstance(manager, Bound | External | Function):
+        return "", False
+    return "", False
+
+
+def _resumable(base: str) -> bool:
+    """Managers Dynamo can leave and enter again around a break: torch's own modes."""
+    return base.startswith("torch.") and not base.startswith(("torch.device", "torch.profiler"))
+
+
+def enter(machine: Machine, frame: Frame, manager: Value, node: cst.CSTNode) -> Value:
+    """The value `with manager as x` binds to x."""
+    if isinstance(manager, Union):
+        known = [m for m in manager.members if isinstance(m, Instance)]
+        return enter(machine, frame, known[0], node) if known else Unknown("context")
+    if not isinstance(manager, Instance):
+        return Unknown("context")
+    if manager.base == GENERATOR_MANAGER:
+        return manager.attrs.get("value", Unknown("context"))
+    if manager.cls is not None:
+        from gblint.interpreter import classes
+
+        method = classes.class_attr(machine, manager.cls, "__enter__")
+        if method is not None:
+            leave = classes.class_attr(machine, manager.cls, "__exit__")
+            value = machine.call(frame, method, [manager], {}, node)
+            if leave is not None:
+                machine.call(frame, leave, [manager, *[Unknown("exception")] * 3], {}, node)
+            return value
+        return manager
+    return manager if not manager.base.startswith("torch.") else Unknown("context")
+
+
+def swallows(machine: Machine, node: cst.With) -> bool:
+    """True if a manager may swallow an exception, so that the statement after is reached anyway."""
+    return any("suppress" in cst.Module([]).code_for_node(item.item) for item in node.items)
+
+
+__all__ = ["Tensor", "as_tensor", "classify", "enter", "swallows"]

@@ -1,0 +1,271 @@
+"""Running the roots of one file: what it compiles by name, its modules' forwards, or every function in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gblint.interpreter import classes, modules
+from gblint.interpreter.drafts import RootLabel
+from gblint.interpreter.frame import Frame
+from gblint.interpreter.functions import chunk_of, full_name, method_value, tree_of
+from gblint.interpreter.globals import class_value
+from gblint.interpreter.guesses import parameter_guess
+from gblint.interpreter.machine import Machine, OutOfBudget
+from gblint.interpreter.source import Chunk, Tree
+from gblint.interpreter.statements import execute_statement
+from gblint.interpreter.values import (
+    Bound,
+    Class,
+    Compiled,
+    Environment,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Sequence,
+    Union,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from gblint.index.model import FunctionInfo, ModuleInfo
+
+_NOWHERE = cst.Name("_")
+_EMPTY = Tree(cst.Module([]), 0, 0)
+
+
+class RootRun:
+    """Runs roots on a machine and counts them.
+
+    by_script: a script of the project compiled something that could be resolved. internal: errors of gblint itself,
+    one message each; a root that fails loses only its own findings. cut: roots that ran out of budget.
+    """
+
+    def __init__(self, machine: Machine, module: ModuleInfo) -> None:
+        self.machine = machine
+        self.module = module
+        self.frame = Frame(module, Chunk(module, 1, _EMPTY), machine.global_env(module))
+        self.internal: list[str] = []
+        self.counts = {"explicit": 0, "assumed": 0, "guessed": 0}
+        self.cut = 0
+        self.unresolved_roots = 0
+        self.by_script = False
+
+    # -- explicit roots --------------------------------------------------------------------------------------------
+
+    def explicit(self) -> None:
+        """Everything the file compiles by name: run it as a program, then its compiling functions, then whatever was
+        compiled but never called."""
+        machine, module = self.machine, self.module
+        if module.is_script or any(not s.function for s in module.compile_sites):
+            machine.script = module.path
+            self._guarded(module.name, self._run_program)
+            self.by_script = any(_resolved(c.target) for c, frame, _ in machine.compiled if frame is not None)
+        for site in module.compile_sites:
+            if site.function:
+                self._guarded(f"{module.name}.{site.function}", lambda name=site.function: self._compiling_function(name))  # type: ignore[misc]
+        self._finish_compiled()
+
+    def _run_program(self) -> None:
+        for start, end, kind in self.module.statements:
+            if kind != "code":
+                continue
+            chunk = chunk_of(self.machine, self.module, start, end)
+            if chunk is None:
+                continue
+            self.frame.chunk = chunk
+            for statement in chunk.body:
+                execute_statement(self.machine, self.frame, statement)
+
+    def _compiling_function(self, qualname: str) -> None:
+        """Load a decorated function, or run (eagerly) the function that calls torch.compile."""
+        info = self._function(qualname)
+        if info is None:
+            return
+        value = self._value(info)
+        if isinstance(value, Compiled) or (info.qualname in {q for p, q, _ in self.machine.executed if p == self.module.path}):
+            return
+        self._enter(value, info, RootLabel("", "explicit"), eager=True)
+
+    def _finish_compiled(self) -> None:
+        """What was compiled and never called gets guessed arguments."""
+        machine = self.machine
+        done = 0
+        while done < len(machine.compiled):
+            compiled, _, _ = machine.compiled[done]
+            done += 1
+            if id(compiled) in machine.entered:
+                self.counts["explicit"] += 1
+                continue
+            machine.entered.add(id(compiled))
+            if not _resolved(compiled.target):
+                self.unresolved_roots += 1
+                continue
+            self.counts["explicit"] += 1
+            self._guarded(self.module.name, lambda target=compiled.target: self.guessed_call(target, RootLabel("", "explicit")))  # type: ignore[misc]
+
+    def named(self, qualname: str) -> bool:
+        """A root given by name in the configuration. False if the file has no such function."""
+        info = self._function(qualname)
+        if info is None and qualname in self.module.classes:
+            self.counts["explicit"] += 1
+            self._guarded(qualname, lambda: self._forward_of(qualname, RootLabel("", "explicit")))
+            return True
+        if info is None:
+            return False
+        self.counts["explicit"] += 1
+        self._guarded(qualname, lambda: self._enter(self._value(info), info, RootLabel("", "explicit")))
+        return True
+
+    # -- assumed and guessed roots ---------------------------------------------------------------------------------
+
+    def assumed(self) -> None:
+        """The forward of every module class that no other root has reached, later classes (the whole models) first."""
+        for qualname, info in sorted(self.module.classes.items(), key=lambda item: -item[1].start):
+            if not info.methods and not info.bases:
+                continue
+            self._guarded(f"{self.module.name}.{qualname}", lambda name=qualname: self._forward_of(name, RootLabel("", "assumed")))  # type: ignore[misc]
+
+    def _forward_of(self, qualname: str, label: RootLabel) -> None:
+        machine = self.machine
+        cls = class_value(machine, self.module, qualname)
+        if cls is None or not classes.is_module_class(machine, cls):
+            return
+        forward = classes.class_attr(machine, cls, "forward")
+        function = _plain_function(forward)
+        if function is None or function.info is None:
+            return
+        if label.kind == "assumed":
+            if (function.module.path, function.qualname) in machine.reached and "forward" in cls.info.methods:
+                return
+            if "forward" not in cls.info.methods and not cls.info.methods:
+                return
+            self.counts["assumed"] += 1
+        instance = modules.example(machine, cls, self.frame)
+        self._run(Bound(forward, instance), function, label, skip=1)  # type: ignore[arg-type]
+
+    def guessed(self) -> None:
+        """Every function and method that no other root has executed."""
+        traced = {q for p, q in self.machine.reached if p == self.module.path}
+        for info in self.module.functions:
+            name = info.qualname.rpartition(".")[2]
+            if info.qualname in traced or (name.startswith("__") and name != "__call__"):
+                continue
+            self.counts["guessed"] += 1
+            self._guarded(f"{self.module.name}.{info.qualname}", lambda info=info: self._guess(info))  # type: ignore[misc]
+
+    def _guess(self, info: FunctionInfo) -> None:
+        if (self.module.path, info.qualname) in self.machine.reached:
+            self.counts["guessed"] -= 1
+            return
+        self._enter(self._value(info), info, RootLabel("", "guessed"))
+
+    # -- helpers ---------------------------------------------------------------------------------------------------
+
+    def _function(self, qualname: str) -> FunctionInfo | None:
+        found = [f for f in self.module.functions if f.qualname == qualname]
+        return found[-1] if found else None
+
+    def _value(self, info: FunctionInfo) -> Value:
+        owner = class_value(self.machine, self.module, info.owner) if info.owner else None
+        return method_value(self.machine, owner, self.module, info)
+
+    def _enter(self, value: Value, info: FunctionInfo, label: RootLabel, eager: bool = False) -> None:
+        """Run a function or method with guessed arguments."""
+        target = value.target if isinstance(value, Compiled) else value
+        function = _plain_function(target)
+        if function is None:
+            function = Function(self.module, info.qualname, info, owner=class_value(self.machine, self.module, info.owner) if info.owner else None)
+            target = function
+        kind = classes._binding_kind(function)
+        if info.owner and kind != "static":
+            receiver = self._receiver(info, kind)
+            self._run(Bound(target, receiver), function, label, skip=1, eager=eager)
+        else:
+            self._run(target, function, label, skip=0, eager=eager)
+
+    def _receiver(self, info: FunctionInfo, kind: str) -> Value:
+        cls = class_value(self.machine, self.module, info.owner)
+        if cls is None:
+            return Unknown("self")
+        if kind == "class":
+            return cls
+        return modules.example(self.machine, cls, self.frame)
+
+    def guessed_call(self, target: Value, label: RootLabel) -> None:
+        """Call a compiled target nobody was seen to call."""
+        if isinstance(target, Instance):
+            method = classes.class_attr(self.machine, target.cls, "forward") if target.cls is not None else None
+            function = _plain_function(method)
+            if function is not None:
+                self._run(target, function, label, skip=1)
+            return
+        if isinstance(target, Union):
+            for member in target.members[:2]:
+                self.guessed_call(member, label)
+            return
+        function = _plain_function(target)
+        if function is not None:
+            skip = 1 if isinstance(target, Bound) else 0
+            if isinstance(target, Bound) and isinstance(target.receiver, Instance) and target.receiver.cls is not None and function.name == "forward":
+                target = target.receiver
+            self._run(target, function, label, skip)
+
+    def _run(self, target: Value, function: Function, label: RootLabel, skip: int, eager: bool = False) -> None:
+        machine = self.machine
+        tree = tree_of(machine, function)
+        if tree is None:
+            return
+        label.name = full_name(function)
+        names = tree.signature.positional[skip:]
+        forward = function.name == "forward"
+        kwargs = {n: parameter_guess(machine, function, tree, n, forward) for n in (*names, *tree.signature.keyword)}
+        opaque = False
+        machine.steps = 0
+        if eager:
+            machine.call(self.frame, target, [], kwargs, _NOWHERE, opaque)
+            return
+        machine.enter_root(self.frame, target, [], kwargs, _NOWHERE, label)
+
+    def _guarded(self, what: str, action: object) -> None:
+        machine = self.machine
+        try:
+            action()  # type: ignore[operator]
+        except OutOfBudget:
+            self.cut += 1
+        except RecursionError:
+            self.cut += 1
+        except Exception as error:  # one broken root must not cost the others
+            self.internal.append(f"{what}: {type(error).__name__}: {error}")
+            if machine.debug:
+                raise
+        finally:
+            machine.active.clear()
+            machine.drafts.forget_logs()
+            machine.steps = 0
+
+
+def _plain_function(value: Value | None) -> Function | None:
+    if isinstance(value, Function):
+        return value
+    if isinstance(value, Bound):
+        return _plain_function(value.function)
+    if isinstance(value, Compiled):
+        return _plain_function(value.target)
+    if isinstance(value, Partial):
+        return _plain_function(value.function)
+    return None
+
+
+def _resolved(target: Value) -> bool:
+    if isinstance(target, Union):
+        return any(_resolved(m) for m in target.members)
+    if isinstance(target, Instance):
+        return target.cls is not None or target.base.startswith("torch.nn.")
+    return _plain_function(target) is not None or isinstance(target, Bound)
+
+
+__all__ = ["Class", "Environment", "Mapping", "RootRun", "Sequence"]

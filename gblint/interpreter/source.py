@@ -1,0 +1,108 @@
+"""Function texts as libcst trees, parsed on demand, shared between equal texts, and positions only where asked."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+
+if TYPE_CHECKING:
+    from gblint.index.model import ModuleInfo
+
+
+class Tree:
+    """A parsed text and, once somebody asks, the positions of its nodes."""
+
+    __slots__ = ("_positions", "module", "shift", "size")
+
+    def __init__(self, module: cst.Module, shift: int, size: int) -> None:
+        self.module = module
+        self.shift = shift
+        self.size = size
+        self._positions: dict[cst.CSTNode, CodeRange] | None = None
+
+    def position(self, node: cst.CSTNode) -> CodeRange | None:
+        """The range of a node, rows counted in the parsed text."""
+        if self._positions is None:
+            wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
+            self._positions = dict(wrapper.resolve(PositionProvider))  # type: ignore[arg-type]
+        return self._positions.get(node)
+
+
+class Chunk:
+    """A stretch of a file (a function, a class, a statement) and its tree.
+
+    first: the file row its text starts on.
+    """
+
+    __slots__ = ("first", "module", "tree")
+
+    def __init__(self, module: ModuleInfo, first: int, tree: Tree) -> None:
+        self.module = module
+        self.first = first
+        self.tree = tree
+
+    @property
+    def body(self) -> list[cst.BaseStatement]:
+        """The statements of the chunk, unwrapped from the indentation that was put round them."""
+        statements = list(self.tree.module.body)
+        if not self.tree.shift:
+            return statements  # type: ignore[return-value]
+        wrapper = statements[0]
+        assert isinstance(wrapper, cst.If) and isinstance(wrapper.body, cst.IndentedBlock)
+        return list(wrapper.body.body)
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int, int, int]:
+        """(row, column, end row, end column), 1-based, of a node in the file."""
+        found = self.tree.position(node)
+        if found is None:
+            return (self.first, 1, self.first, 1)
+        move = self.first - 1 - self.tree.shift
+        return (found.start.line + move, found.start.column + 1, found.end.line + move, found.end.column + 1)
+
+
+class Forest:
+    """Parses stretches of files and keeps the most recent trees, bounded by the size of their text."""
+
+    def __init__(self, limit: int = 3_000_000) -> None:
+        self._trees: OrderedDict[str, Tree] = OrderedDict()
+        self._size = 0
+        self._limit = limit
+        self.parsed = 0
+
+    def chunk(self, module: ModuleInfo, first: int, text: str) -> Chunk:
+        """The tree of `text`, which starts on row `first` of the module.
+
+        Raises libcst.ParserSyntaxError if libcst cannot parse it.
+        """
+        tree = self._trees.get(text)
+        if tree is None:
+            tree = self._parse(text)
+            self._keep(text, tree)
+        else:
+            self._trees.move_to_end(text)
+        return Chunk(module, first, tree)
+
+    def _parse(self, text: str) -> Tree:
+        self.parsed += 1
+        if text[:1] in " \t":
+            return Tree(cst.parse_module("if True:\n" + text), 1, len(text))
+        return Tree(cst.parse_module(text), 0, len(text))
+
+    def _keep(self, text: str, tree: Tree) -> None:
+        self._trees[text] = tree
+        self._size += tree.size
+        while self._size > self._limit and len(self._trees) > 1:
+            _, old = self._trees.popitem(last=False)
+            self._size -= old.size
+
+
+_PRINTER = cst.Module([])
+
+
+def code(node: cst.CSTNode, limit: int = 60) -> str:
+    """The source of an expression on one line, cut to `limit` characters."""
+    text = " ".join(_PRINTER.code_for_node(node).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"

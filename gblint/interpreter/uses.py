@@ -1,0 +1,132 @@
+"""How a function body uses its names: evidence for what an unannotated parameter is."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+NOT_TENSOR_KEYWORDS = frozenset({
+    "dim", "axis", "dtype", "device", "mode", "reduction", "p", "eps", "training", "inplace", "keepdim", "keepdims",
+    "align_corners", "padding_mode", "num_classes", "kernel_size", "stride", "dilation", "groups", "num_heads",
+    "approximate", "is_causal", "scale_factor", "diagonal", "descending", "largest", "sorted", "ord", "dropout_p",
+    "memory_format", "requires_grad", "non_blocking", "end_dim", "start_dim", "correction", "unbiased",
+})  # fmt: skip
+SIZE_CALLS = frozenset({"range", "view", "reshape", "arange", "zeros", "ones", "empty", "randn", "rand", "full", "eye", "expand", "open", "isfile", "exists", "getenv", "Linear", "Conv2d"})
+
+
+class Uses:
+    """Evidence by name. attributes: names read off it; truth: tested bare; strings: compared with or indexed by a
+    string; plain: passed where no tensor may stand; called; iterated; tensorish: used in an operator with `@`,
+    indexed by None or an ellipsis, or passed to a function of torch."""
+
+    __slots__ = ("attributes", "called", "calls_on", "plain", "strings", "tensorish", "truth")
+
+    def __init__(self) -> None:
+        self.attributes: dict[str, set[str]] = {}
+        self.calls_on: dict[str, set[str]] = {}
+        self.truth: set[str] = set()
+        self.strings: set[str] = set()
+        self.plain: set[str] = set()
+        self.called: set[str] = set()
+        self.tensorish: set[str] = set()
+
+
+def collect(node: cst.CSTNode) -> Uses:
+    """One pass over a function tree."""
+    uses = Uses()
+    stack: list[cst.CSTNode] = [node]
+    while stack:
+        current = stack.pop()
+        handler = _HANDLERS.get(type(current))
+        if handler is not None:
+            handler(uses, current)
+        stack.extend(current.children)
+    return uses
+
+
+def _name(node: object) -> str:
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _attribute(uses: Uses, node: cst.Attribute) -> None:
+    if isinstance(node.value, cst.Name):
+        uses.attributes.setdefault(node.value.value, set()).add(node.attr.value)
+
+
+def _truth(uses: Uses, test: cst.BaseExpression) -> None:
+    if isinstance(test, cst.Name):
+        uses.truth.add(test.value)
+    elif isinstance(test, cst.BooleanOperation):
+        _truth(uses, test.left)
+        _truth(uses, test.right)
+    elif isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        _truth(uses, test.expression)
+
+
+def _test(uses: Uses, node: cst.If | cst.While | cst.IfExp | cst.Assert) -> None:
+    _truth(uses, node.test)
+
+
+def _comparison(uses: Uses, node: cst.Comparison) -> None:
+    for target in node.comparisons:
+        left, right = node.left, target.comparator
+        if isinstance(target.operator, cst.In | cst.NotIn):
+            if isinstance(left, cst.SimpleString) and _name(right):
+                uses.strings.add(_name(right))
+            elif _name(left) and isinstance(right, cst.Tuple | cst.List | cst.Set):
+                uses.plain.add(_name(left))
+        elif isinstance(right, cst.SimpleString) and _name(left):
+            uses.strings.add(_name(left))
+        elif isinstance(right, cst.Name) and right.value in ("True", "False") and _name(left):
+            uses.plain.add(_name(left))
+
+
+def _call(uses: Uses, node: cst.Call) -> None:
+    func = node.func
+    if isinstance(func, cst.Name):
+        uses.called.add(func.value)
+    name = _name(func) or (func.attr.value if isinstance(func, cst.Attribute) else "")
+    if isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name):
+        uses.calls_on.setdefault(func.value.value, set()).add(func.attr.value)
+    from_torch = isinstance(func, cst.Attribute) and _name(func.value) in ("torch", "F")
+    for arg in node.args:
+        value = _name(arg.value)
+        if not value:
+            continue
+        keyword = arg.keyword.value if arg.keyword is not None else ""
+        if keyword in NOT_TENSOR_KEYWORDS or (name in SIZE_CALLS and not keyword and not (from_torch and name == "expand")):
+            uses.plain.add(value)
+        elif from_torch and arg is node.args[0] and not keyword and name not in SIZE_CALLS:
+            uses.tensorish.add(value)
+
+
+def _binary(uses: Uses, node: cst.BinaryOperation) -> None:
+    if isinstance(node.operator, cst.MatrixMultiply):
+        uses.tensorish.update(n for n in (_name(node.left), _name(node.right)) if n)
+
+
+def _subscript(uses: Uses, node: cst.Subscript) -> None:
+    base = _name(node.value)
+    if not base:
+        return
+    for element in node.slice:
+        index = element.slice
+        if isinstance(index, cst.Index):
+            if isinstance(index.value, cst.SimpleString):
+                uses.strings.add(base)
+            elif isinstance(index.value, cst.Ellipsis) or _name(index.value) == "None" or len(node.slice) > 1:
+                uses.tensorish.add(base)
+        elif len(node.slice) > 1:
+            uses.tensorish.add(base)
+
+
+_HANDLERS = {
+    cst.Attribute: _attribute,
+    cst.If: _test,
+    cst.While: _test,
+    cst.IfExp: _test,
+    cst.Assert: _test,
+    cst.Comparison: _comparison,
+    cst.Call: _call,
+    cst.BinaryOperation: _binary,
+    cst.Subscript: _subscript,
+}

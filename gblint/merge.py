@@ -1,0 +1,75 @@
+"""Putting the units' results together: one finding a place, demoted where better knowledge exists, with its owner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gblint.analysis import Analysis, Stats
+from gblint.findings.finding import Finding
+
+if TYPE_CHECKING:
+    from gblint.index.project import Project
+    from gblint.units import UnitResult
+
+# A forward that others call was judged there with its real arguments; what only its guessed run shows is doubtful.
+DEMOTED = 0.5
+
+
+def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Analysis:
+    """All findings in the wanted files. Breaks inside libraries are moved to the call in the project that leads there."""
+    own = set(project.files)
+    reached = {(path, name) for r in results for path, name in r.reached}
+    names = {f"{project.info(path).name}.{name}" for path, name in reached}
+    best: dict[tuple[str, int, int], Finding] = {}
+    for result in results:
+        for finding in result.findings:
+            placed = _place(_demote(finding, result, names), own)
+            if placed is None or placed.filename not in wanted:
+                continue
+            key = (placed.filename, placed.row, placed.column)
+            old = best.get(key)
+            if old is None or _rank(placed) > _rank(old):
+                best[key] = placed
+    findings = sorted(best.values(), key=lambda f: (f.filename, f.row, f.column, f.code))
+    return Analysis(findings, [], _stats(results))
+
+
+def _rank(finding: Finding) -> tuple[float, bool, str]:
+    return (finding.confidence, finding.consequence != "masked", finding.code)
+
+
+def _demote(finding: Finding, result: UnitResult, reached: set[str]) -> Finding:
+    if finding.root_kind != "assumed" or finding.root not in reached or finding.function != finding.root:
+        return finding
+    return msgspec.structs.replace(finding, confidence=round(finding.confidence * DEMOTED, 4))
+
+
+def _place(finding: Finding, own: set[str]) -> Finding | None:
+    """A finding where its reader can act: in the project, or at the project's call into the library."""
+    if finding.filename in own:
+        return finding
+    outside = finding.path[-1] if finding.path else None
+    for step in reversed(finding.path):
+        if step.filename in own:
+            return msgspec.structs.replace(
+                finding, filename=step.filename, row=step.row, column=1, end_row=step.row, end_column=1, function=step.function,
+                owner="library", library=outside, noqa_row=step.row,
+            )  # fmt: skip
+    return None
+
+
+def _stats(results: list[UnitResult]) -> Stats:
+    stats = Stats()
+    unresolved: set[str] = set()
+    for result in results:
+        stats.functions += result.functions
+        stats.explicit_roots += result.roots.get("explicit", 0)
+        stats.assumed_roots += result.roots.get("assumed", 0) + result.roots.get("guessed", 0)
+        stats.cut += result.cut
+        stats.internal += result.internal
+        unresolved.update(result.unresolved)
+    stats.roots = stats.explicit_roots + stats.assumed_roots
+    stats.unresolved = len(unresolved)
+    return stats

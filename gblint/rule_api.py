@@ -1,0 +1,142 @@
+"""The one module a rule imports.
+
+A rule is a class in its own file under `rules/`: a docstring with fixed headings (it is the documentation), typed
+metadata, examples that the tests run under Dynamo, and handlers for the events it listens to. A handler gets an event
+and the context and returns a `Break`, or None. Handlers:
+
+`on_call` (for the callees in `calls`; a trailing `.*` matches any name below, and `measured = True` adds every callee
+whose measured verdict in the knowledge is this rule's code), `on_branch`, `on_compare`, `on_operator`, `on_index`,
+`on_format`, `on_enter`, `on_iterate`, `on_setattr`, `on_getattr`, `on_construct`, `on_entry`, `on_import`,
+`on_classdef`, `on_raise`, `on_delete`, `on_globals`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from gblint.interpreter.events import (
+    Branch,
+    Break,
+    Call,
+    ClassDef,
+    Compare,
+    Construct,
+    Delete,
+    Enter,
+    Entry,
+    Event,
+    Format,
+    GetAttr,
+    Globals,
+    Import,
+    Index,
+    Iterate,
+    Operator,
+    Raise,
+    SetAttr,
+)
+from gblint.interpreter.values import (
+    NONE,
+    Bound,
+    Class,
+    Compiled,
+    Const,
+    DataScalar,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Partial,
+    Plain,
+    Sequence,
+    Slice,
+    Stream,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    as_tensor,
+    is_none,
+    members,
+    tensor_certainty,
+    type_name,
+)
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from gblint.knowledge import Knowledge
+
+__all__ = [
+    "NONE", "Bound", "Branch", "Break", "Call", "Class", "ClassDef", "Compare", "Compiled", "Const", "Construct",
+    "Context", "DataScalar", "Delete", "Enter", "Entry", "Event", "External", "Format", "Function", "GetAttr",
+    "Globals", "Import", "Index", "Instance", "Iterate", "Mapping", "Operator", "Partial", "Plain", "Raise", "Rule",
+    "RuleMeta", "Sequence", "SetAttr", "Slice", "Stream", "Tensor", "Union", "Unknown", "Value", "as_tensor",
+    "is_none", "members", "tensor_certainty", "type_name",
+]  # fmt: skip
+
+Category = Literal["fundamental", "supportable", "user-error", "dynamo-bug"]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMeta:
+    """Facts about a rule.
+
+    code: PyTorch's graph-break id. slug: names the bad pattern, kebab-case. summary: one line.
+    category: Dynamo's hint class. since: gblint release that added it.
+    torch: the releases it holds for, as a PEP 440 specifier (">=2.8", ">=2.8,<2.15").
+    advice: what to write instead, one sentence (shown in the report).
+    confidence: prior probability that a fully certain finding is right, used until the fitted table knows the rule.
+    """
+
+    code: str
+    slug: str
+    summary: str
+    category: Category
+    advice: str
+    torch: str = ">=2.8"
+    since: str = "0.1"
+    confidence: float = 0.9
+
+    @property
+    def url(self) -> str:
+        """PyTorch's own page about the graph break."""
+        return f"https://meta-pytorch.org/compile-graph-break-site/gb/{self.code.lower()}.html"
+
+
+class Context:
+    """What a rule may ask besides the event.
+
+    knowledge: what is known of the target torch. torch: target release as (major, minor).
+    settings: torch config values found in the project, by dotted name ("torch._dynamo.config.capture_scalar_outputs").
+    """
+
+    def __init__(self, knowledge: Knowledge, torch: tuple[int, int], settings: dict[str, str]) -> None:
+        self.knowledge = knowledge
+        self.torch = torch
+        self.settings = settings
+
+    def enabled(self, setting: str) -> bool:
+        """True if a boolean torch setting is switched on in the project ("capture_scalar_outputs")."""
+        return self.settings.get(f"torch._dynamo.config.{setting}") == "True"
+
+    def text(self, node: cst.CSTNode) -> str:
+        """The source of an expression on one line, shortened, for messages."""
+        from gblint.interpreter.source import code
+
+        return code(node)
+
+
+class Rule:
+    """Base of all rules; see the module docstring. Rules hold no state: one instance serves a whole run.
+
+    BREAKS: programs that break, each line that does marked by a trailing comment with the id (`# GB0059`).
+    CLEAN: programs that do not break, near misses above all.
+    """
+
+    meta: ClassVar[RuleMeta]
+    calls: ClassVar[tuple[str, ...]] = ()
+    measured: ClassVar[bool] = False
+    BREAKS: ClassVar[tuple[str, ...]] = ()
+    CLEAN: ClassVar[tuple[str, ...]] = ()

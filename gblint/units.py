@@ -1,0 +1,167 @@
+"""One unit of analysis: a file and how its roots are chosen. Results are plain data, cached by all they rest on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gblint.findings.finding import Finding
+
+if TYPE_CHECKING:
+    from gblint.analysis import Settings
+    from gblint.index.model import ModuleInfo
+    from gblint.index.project import Project
+
+
+class UnitResult(msgspec.Struct, gc=False):
+    """What interpreting one file's roots gave.
+
+    reached: functions entered with known arguments, as (path, qualname). edges: calls seen, as
+    (caller, callee, loops round the call, times). files: digests by path of all files that were read; missing:
+    modules looked for in vain.
+    """
+
+    path: str
+    mode: str
+    findings: list[Finding] = []
+    reached: list[tuple[str, str]] = []
+    edges: list[tuple[str, str, int, int]] = []
+    roots: dict[str, int] = {}
+    functions: int = 0
+    unresolved: list[str] = []
+    unresolved_roots: int = 0
+    cut: int = 0
+    internal: list[str] = []
+    by_script: bool = False
+    files: list[tuple[str, str]] = []
+    missing: list[tuple[str, str]] = []
+
+
+_DECODER = msgspec.msgpack.Decoder(UnitResult)
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+class Worker:
+    """Runs units of one project; makes its machine on first use, since a warm run needs none."""
+
+    def __init__(self, project: Project, settings: Settings) -> None:
+        self.project = project
+        self.settings = settings
+        self._machine = None
+        self._torch_settings: dict[str, str] | None = None
+        self._key = settings_key(settings)
+
+    # -- cache -----------------------------------------------------------------------------------------------------
+
+    def cached(self, info: ModuleInfo, mode: str) -> UnitResult | None:
+        """The result of an earlier run, if nothing it rests on has changed."""
+        cache = self.project.cache
+        if cache is None:
+            return None
+        blob = cache.get(unit_key(self._key, info, mode))
+        if blob is None:
+            return None
+        try:
+            result = _DECODER.decode(blob)
+        except msgspec.DecodeError:
+            return None
+        digest = self.project.digest
+        if any(digest(path) != known for path, known in result.files):
+            return None
+        if any(not self.project.is_missing(folder, name) for folder, name in result.missing):
+            return None
+        return result
+
+    def remember(self, info: ModuleInfo, mode: str, result: UnitResult) -> None:
+        """Keep a result for the next run."""
+        if self.project.cache is not None and not result.internal:
+            self.project.cache.put(unit_key(self._key, info, mode), _ENCODER.encode(result))
+
+    # -- running ---------------------------------------------------------------------------------------------------
+
+    def run(self, info: ModuleInfo, mode: str) -> UnitResult:
+        """Interpret the roots of a file."""
+        from gblint.findings.build import findings_of
+        from gblint.interpreter.roots import RootRun
+
+        machine = self.machine()
+        machine.reset()
+        with self.project.track() as used:
+            self.project.info(info.path)
+            roots = RootRun(machine, info)
+            if mode == "explicit":
+                roots.explicit()
+                for name in self.settings.roots:
+                    module, _, qualname = name.partition(":")
+                    if module == info.name:
+                        roots.named(qualname)
+            if mode in ("modules", "all"):
+                roots.assumed()
+            if mode == "all":
+                roots.guessed()
+            findings = findings_of(machine)
+        return UnitResult(
+            info.path, mode, findings, sorted(machine.reached), [(a, b, *n) for (a, b), n in sorted(machine.edges.items())],
+            roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut, roots.internal,
+            roots.by_script, sorted((p, self.project.digest(p)) for p in used.files), sorted(used.missing),
+        )  # fmt: skip
+
+    def machine(self):  # type: ignore[no-untyped-def]
+        """The interpreter, with rules and knowledge for the target torch."""
+        if self._machine is None:
+            from gblint.interpreter.dispatch import RuleTable
+            from gblint.interpreter.machine import Machine
+            from gblint.interpreter.source import Forest
+            from gblint.knowledge import load
+            from gblint.registry import load_rules
+            from gblint.rule_api import Context
+
+            knowledge = load(self.settings.target_torch)
+            major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
+            rules = [rule() for rule in load_rules() if applies(rule.meta.torch, (major, minor))]
+            context = Context(knowledge, (major, minor), self.torch_settings())
+            self._machine = Machine(self.project, knowledge, RuleTable(rules, knowledge), context, Forest())
+            self._machine.debug = bool(os.environ.get("GBLINT_DEBUG"))
+        return self._machine
+
+    def torch_settings(self) -> dict[str, str]:
+        """Torch config values set anywhere in the project, by dotted name."""
+        if self._torch_settings is None:
+            self._torch_settings = {}
+            for path in self.project.files:
+                for name, value, _ in self.project.info(path).torch_settings:
+                    self._torch_settings[name] = value
+        return self._torch_settings
+
+
+def applies(specifier: str, release: tuple[int, int]) -> bool:
+    """Whether a rule's torch range holds for a release: comma-separated `>=2.8`, `<2.15`, `==2.13`."""
+    for part in specifier.split(","):
+        operator = part.strip().rstrip("0123456789.")
+        wanted = tuple(int(n) for n in part.strip()[len(operator) :].split(".")[:2])
+        holds = {">=": release >= wanted, ">": release > wanted, "<=": release <= wanted, "<": release < wanted, "==": release == wanted}
+        if not holds.get(operator, True):
+            return False
+    return True
+
+
+def settings_key(settings: Settings) -> str:
+    """What of the settings changes a unit's result."""
+    from hashlib import blake2b
+
+    from gblint.index.cache import source_fingerprint
+
+    package = Path(__file__).parent
+    import gblint.rules as rules
+
+    sources = source_fingerprint(package, *(Path(p) for p in rules.__path__))
+    text = repr((settings.roots, settings.roots_mode, settings.target_torch, settings.search_paths, settings.python, sources))
+    return blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def unit_key(settings: str, info: ModuleInfo, mode: str) -> str:
+    """The cache key of a unit."""
+    return f"unit:{settings}:{mode}:{info.path}"
