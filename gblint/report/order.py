@@ -15,7 +15,7 @@ def rank(finding: Finding) -> tuple[object, ...]:
     return (
         finding.consequence == "masked",
         not finding.hot,
-        -round(finding.confidence, 1),  # a few percent do not outweigh the cost
+        -min(9, int(10 * finding.confidence)),  # a few percent do not outweigh the cost
         _COST.get(finding.consequence, 1),
         -finding.heat,
         -finding.confidence,
