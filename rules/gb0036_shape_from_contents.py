@@ -2,9 +2,9 @@
 
 What breaks:
     Reading with a boolean mask (`x[mask]`, also inside a write: `y[mask] = x[mask]`, `x[mask] += 1`), `nonzero`,
-    `argwhere`, `torch.where` with one argument, `masked_select`, `unique` and its variants, `bincount` (with `minlength`
-    too), `repeat_interleave` by a tensor without `output_size`, `combinations`, `linalg.lstsq`, `ctc_loss`, and the
-    NumPy functions that Dynamo turns into these.
+    `argwhere`, `torch.where` with one argument, `masked_select`, `unique` and its variants, `bincount` (even with
+    `minlength`), `repeat_interleave` by a tensor without `output_size`, `combinations`, `linalg.lstsq`, `ctc_loss`,
+    and the NumPy functions that Dynamo turns into these.
 Why Dynamo breaks:
     Shapes must be known while tracing. How many elements a mask selects is known only when the graph has run.
 Example:
@@ -19,8 +19,8 @@ Fix:
 Torch versions:
     Every release.
 Limits:
-    Writing one value or a tensor through a mask (`x[mask] = 0`) is fine. A 0-d boolean index is GB0033, `one_hot` without
-    `num_classes` GB0246.
+    Writing one value or a tensor through a mask (`x[mask] = 0`) is fine. A 0-d boolean index is GB0033, `one_hot`
+    without `num_classes` GB0246.
 """
 
 from __future__ import annotations
@@ -251,7 +251,7 @@ symbolic(torch.rand(3), torch.tensor([True, False, True]))
         certainty = _base_certainty(event.base) * _mask_certainty(mask)
         if not certainty:
             return None
-        message = f"`{context.text(event.node)}` selects by a boolean mask: how many elements come out depends on its contents"
+        message = f"`{context.text(event.node)}` selects by a mask: how many elements come out depends on its contents"
         return Break(message, certainty, about=as_tensor(mask) or mask)
 
 

@@ -5,8 +5,8 @@ What breaks:
     membership test in a tensor (`2 in ids`), a tensor as a bound of a slice (`x[:n]`), and a tensor as index of a list,
     tuple, range, `torch.Size` or `ModuleList`.
 Why Dynamo breaks:
-    The number does not exist while tracing. Unless scalars may stay in the graph as symbols, Dynamo ends the graph, runs
-    it, and goes on with the number it got.
+    The number does not exist while tracing. Unless scalars may stay in the graph as symbols, Dynamo ends the graph,
+    runs it, and goes on with the number it got.
 Example:
     loss_scale = 1.0 / weights.sum().item()
     x = x[:lengths.max()]
@@ -198,13 +198,14 @@ captured(torch.rand(4), torch.tensor(2))
         tensor = as_tensor(subject)
         kind = CONVERSIONS.get(event.callee) or (tensor.dtype if tensor is not None else "") or "number"
         message = f"`{context.text(event.node)}` needs the value of a tensor, which is not known while tracing"
-        return Break(message, certainty, about=tensor, result=None if event.callee == "itertools.islice" else Plain(kind))
+        result = Plain(kind) if event.callee != "itertools.islice" else None
+        return Break(message, certainty, about=tensor, result=result)
 
     def on_compare(self, event: Compare, context: Context) -> Break | None:
-        certainty = _certainty(event.right)
+        certainty = tensor_certainty(event.right)
         if event.operator not in ("in", "not in") or not certainty or context.enabled(SETTING):
             return None
-        message = f"`{context.text(event.node)}` looks a value up in a tensor, whose contents are not known while tracing"
+        message = f"`{context.text(event.node)}` searches a tensor, whose contents are not known while tracing"
         return Break(message, certainty, about=as_tensor(event.right), result=Plain("bool"))
 
     def on_index(self, event: Index, context: Context) -> Break | None:
@@ -213,7 +214,7 @@ captured(torch.rand(4), torch.tensor(2))
         bound = _bound(event) or _position(event)
         if bound is None:
             return None
-        message = f"`{context.text(event.node)}` uses a tensor where Python needs a number, which is not known while tracing"
+        message = f"`{context.text(event.node)}` needs the value of a tensor, which is not known while tracing"
         return Break(message, _certainty(bound), about=as_tensor(bound))
 
 

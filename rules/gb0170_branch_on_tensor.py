@@ -13,8 +13,9 @@ Example:
 Instead:
     x = x.masked_fill(mask, 0.0)
 Fix:
-    Compute both sides and choose with `torch.where`, drop a shortcut that only saves work, use `torch.cond` for large
-    bodies, or keep the flag as a Python bool. For checks use `torch._assert_async` or an assert with a constant message.
+    Compute both sides and choose with `torch.where`, drop a shortcut that only saves work, use `torch.cond` for
+    large bodies, or keep the flag as a Python bool. For checks use `torch._assert_async` or an assert with a
+    constant message.
 Torch versions:
     Every release. Asserts with a constant message have become part of the graph since 2.1.
 Limits:
@@ -41,8 +42,9 @@ from gblint.rule_api import (
 )
 
 WORDS = {
-    "if": "An `if`", "while": "A `while` loop", "ternary": "A conditional expression", "and": "An `and`", "or": "An `or`",
-    "filter": "A comprehension filter", "match": "A `match`", "assert": "An assert with a computed message",
+    "if": "An `if`", "while": "A `while` loop", "ternary": "A conditional expression", "and": "An `and`",
+    "or": "An `or`", "filter": "A comprehension filter", "match": "A `match`",
+    "assert": "An assert with a computed message",
 }  # fmt: skip
 
 
@@ -271,7 +273,7 @@ torch.compile(Gate())(torch.rand(2, 3))
         certainty = tensor_certainty(element)
         if element is None or not certainty:
             return None
-        message = f"`{context.text(event.node)}` decides on the contents of each tensor, which are not known while tracing"
+        message = f"`{context.text(event.node)}` decides on the contents of tensors, which are not known while tracing"
         return Break(message, certainty, about=as_tensor(element))
 
 
