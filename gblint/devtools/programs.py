@@ -1,4 +1,4 @@
-"""The labelled programs: `corpus/programs/COLLECTION/PROGRAM`, a file or a folder with a main.py."""
+"""The labelled programs of the corpus: each is a file, or a folder with a main.py."""
 
 from __future__ import annotations
 
@@ -19,10 +19,17 @@ def programs_in(path: Path) -> Iterator[Path]:
             yield entry
 
 
+def collections_in(corpus: Path) -> dict[str, Path]:
+    """The collections of programs by name: each folder in `programs`, and `models`, which is one large program."""
+    folders = [entry for entry in sorted((corpus / "programs").iterdir()) if entry.is_dir()]
+    if (corpus / "models" / "main.py").is_file():
+        folders.append(corpus / "models")
+    return {folder.name: folder for folder in folders}
+
+
 def corpus_programs(corpus: Path) -> list[Path]:
     """Every program of the corpus folder, collection by collection."""
-    collections = sorted(entry for entry in (corpus / "programs").iterdir() if entry.is_dir())
-    return [program for collection in collections for program in programs_in(collection)]
+    return [program for collection in collections_in(corpus).values() for program in programs_in(collection)]
 
 
 def main_file(program: Path) -> Path:

@@ -25,7 +25,7 @@ from rich.table import Table
 from gblint.checking import Options, check
 from gblint.config import MIN_CONFIDENCE
 from gblint.devtools.accuracy import Predicted, Score, Tally, from_finding, from_json, score_programs, score_truth
-from gblint.devtools.programs import programs_in
+from gblint.devtools.programs import collections_in, programs_in
 from gblint.devtools.sources import CACHE, SETS, find_sources, requirements
 from gblint.devtools.truth import library_of, load_truth
 
@@ -181,7 +181,7 @@ def main(
 def _scores(
     parts: tuple[str, ...], folders: tuple[Path, ...], runner: Runner, corpus: Path, console: Console, show: bool
 ) -> Iterator[tuple[str, Score]]:
-    collections = {entry.name: entry for entry in sorted((corpus / "programs").iterdir()) if entry.is_dir()}
+    collections = collections_in(corpus)
     there = [*collections, *SETS]
     if unknown := set(parts).difference(there):
         raise click.UsageError(f"no {', '.join(sorted(unknown))} in {corpus}; there: {', '.join(there)}")

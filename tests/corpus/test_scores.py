@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from gblint.devtools.programs import collections_in
 from gblint.devtools.score import Runner, below_floors, load_floors, programs_score
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 FLOORS = load_floors(CORPUS / "floors.toml")
-COLLECTIONS = sorted(entry.name for entry in (CORPUS / "programs").iterdir() if entry.name in FLOORS)
+COLLECTIONS = {name: folder for name, folder in collections_in(CORPUS).items() if name in FLOORS}
 
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_programs(collection: str) -> None:
-    score = programs_score(CORPUS / "programs" / collection, Runner(None, jobs=1))
+    score = programs_score(COLLECTIONS[collection], Runner(None, jobs=1))
     drops = below_floors({collection: score.figures}, {collection: FLOORS[collection]})
     assert not drops, "\n".join([*drops, *score.missed, *score.noisy])

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gblint.devtools import score, sources
+from gblint.devtools.programs import collections_in
 from gblint.devtools.score import below_floors
 
 TRUTH_LINE = '{"file":"lib/a.py","traced":"1-9","sites":[{"row":5,"function":"f","ids":["GB0059"],"types":["t"]}]}\n'
@@ -90,7 +91,7 @@ def test_a_figure_that_is_absent_is_below_its_floor() -> None:
 
 def test_the_floors_name_parts_and_figures_that_exist() -> None:
     corpus = Path(__file__).parents[2] / "corpus"
-    collections = {entry.name for entry in (corpus / "programs").iterdir()}
+    collections = collections_in(corpus).keys()
     for part, floors in score.load_floors(corpus / "floors.toml").items():
         names = score.FIGURES_OF_PROGRAMS if part in collections else score.FIGURES_OF_TRUTH
         assert part in {*collections, *sources.SETS}
