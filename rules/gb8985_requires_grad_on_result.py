@@ -1,0 +1,85 @@
+"""`requires_grad_()` on a tensor made in the region, which then leaves it.
+
+What breaks:
+    `t.requires_grad_()` on an intermediate, if it, or something computed from it, is returned or lives on after the
+    region.
+Why Dynamo breaks:
+    The compiled graph hands out tensors of its own autograd function. One that was made a leaf inside would come out
+    with another history than in eager mode.
+Example:
+    mask = torch.zeros_like(query).requires_grad_()
+    return query + mask
+Instead:
+    mask = torch.zeros_like(query)
+    return query + mask
+Fix:
+    Leave the flag alone, make the leaf outside and pass it in, use `torch.func.grad`, or return `.detach()`ed values.
+Torch versions:
+    Since 2.12; before, the call was traced or reported as GB0125.
+Limits:
+    Whether the tensor leaves the region is not followed; if it does not, there is no break. A tensor that requires grad
+    already is fine.
+"""
+
+from __future__ import annotations
+
+from gblint.rule_api import Break, Call, Const, Context, Rule, RuleMeta, as_tensor, tensor_certainty
+
+
+class RequiresGradOnResult(Rule):
+    """requires_grad_ on intermediates."""
+
+    meta = RuleMeta(
+        code="GB8985",
+        slug="requires-grad-on-result",
+        summary="`requires_grad_()` on a tensor made in the region",
+        category="supportable",
+        advice="Make the leaf outside and pass it in, or use torch.func.grad.",
+        torch=">=2.12",
+        confidence=0.75,
+    )
+    calls = ("torch.Tensor.requires_grad_",)
+    BREAKS = (
+        """
+import torch
+
+@torch.compile
+def leaf(x: torch.Tensor):
+    x = x.clone().requires_grad_()  # GB8985
+    return x * 2
+
+@torch.compile
+def padded(query: torch.Tensor):
+    extra = torch.zeros_like(query).requires_grad_(True)  # GB8985
+    return query + extra
+
+leaf(torch.rand(3))
+padded(torch.rand(3))
+""",
+    )
+    CLEAN = (
+        """
+import torch
+
+@torch.compile
+def untouched(x: torch.Tensor):
+    y = x.clone().requires_grad_(False)
+    return y * 2
+
+@torch.compile
+def consumed(x: torch.Tensor):
+    y = torch.func.grad(lambda value: value.pow(2).sum())(x.detach())
+    return y + x.detach()
+
+untouched(torch.rand(3))
+consumed(torch.rand(3))
+""",
+    )
+
+    def on_call(self, event: Call, context: Context) -> Break | None:
+        tensor = as_tensor(event.receiver)
+        flag = event.argument(0, "requires_grad")
+        if tensor is None or tensor.role != "result" or (isinstance(flag, Const) and not flag.value):
+            return None
+        message = f"`{context.text(event.node)}` makes a leaf of an intermediate, which must not leave the graph"
+        return Break(message, tensor_certainty(event.receiver), about=tensor)
