@@ -50,7 +50,8 @@ def main(paths: tuple[Path, ...]) -> None:
             new = relabelled(text, observed)
             file.write_text(new, encoding="utf8")
             state = "changed" if new != text else "same"
-            click.echo(f"{state:8} {program.name:45} {', '.join(header_lines(observed))}  {observed.error}")
+            labels = [line for line in new.splitlines() if LABEL.match(line)]
+            click.echo(f"{state:8} {program.name:45} {', '.join(labels)}  {observed.error}")
 
 
 if __name__ == "__main__":
