@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from gblint.cli.main import main
+import sys
+from typing import NoReturn
 
-__all__ = ["main"]
+
+def main() -> NoReturn:
+    """Run the command line and leave with its exit code: 0, 1 or 2."""
+    try:
+        from gblint.cli.main import run_and_exit
+    except KeyboardInterrupt:  # the first tenth of a second is spent on imports
+        sys.exit(2)
+    run_and_exit()
+
 
 if __name__ == "__main__":
     main()

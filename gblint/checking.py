@@ -314,7 +314,7 @@ class _Filter:
             self._outcome.problems.append(problem)
 
     def _reportable(self, filename: str, code: str) -> bool:
-        """Whether the rules that a comment names are on in a file; gblint's own codes cannot be silenced by comments."""
+        """Whether the rules that a comment names are on in a file; comments cannot name gblint's own."""
         if not code:
             return True
         upper = code.upper()

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 import click
@@ -56,17 +57,24 @@ def cli() -> None:
     """Predict, on source and without running it, where torch.compile breaks its graph."""
 
 
-def main(arguments: Sequence[str] | None = None) -> NoReturn:
+def run_and_exit() -> NoReturn:
     """Run gblint and leave with 0 (nothing to report), 1 (something reported) or 2 (gblint could not do its work)."""
     for stream in (sys.stdout, sys.stderr):
         # Source and file names hold characters that not every terminal or pipe can take.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(arguments))
+    code = run()
+    if code == FAILURE:
+        # An interrupt that came while some import ran exec() would make Python end itself by signal all the same.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, AttributeError):  # full, or closed from the start
+                stream.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """What `main` does, with the exit code returned."""
+    """Run a command line (default: that of the process) and return the exit code."""
     try:
         code = cli.main(list(sys.argv[1:] if arguments is None else arguments), "gblint", standalone_mode=False)
         return code if isinstance(code, int) else 0

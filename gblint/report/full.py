@@ -15,7 +15,7 @@ _CONSEQUENCES = {
     "splits-graph": "the graph is split here",
     "frame-falls-back": "the whole frame runs eagerly, no graph is made of it",
 }
-_ROOT_KINDS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess: no call of it was seen"}
+_ROOT_KINDS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess: nothing calls it"}
 _STEPS_SHOWN = 6
 _REASONS_SHOWN = 6
 

@@ -25,14 +25,18 @@ def render(outcome: Outcome, style: Style) -> str:
 
 def dump(data: object) -> str:
     """JSON as a person can still read it."""
-    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n"
+    try:
+        encoded = msgspec.json.encode(data)
+    except UnicodeEncodeError:  # names of files that are no text, and what is named after them
+        encoded = msgspec.json.encode(_text(data))
+    return msgspec.json.format(encoded, indent=2).decode() + "\n"
 
 
 def _finding(f: Finding) -> dict[str, Any]:
     return {
         "code": f.code,
         "name": f.name,
-        "message": _text(f.message),
+        "message": f.message,
         "filename": readable(f.filename),
         "location": {"row": f.row, "column": f.column},
         "end_location": {"row": f.end_row, "column": f.end_column},
@@ -53,7 +57,7 @@ def _finding(f: Finding) -> dict[str, Any]:
         "root_kind": f.root_kind,
         "masked_by": f.masked_by or None,
         "library": _step(f.library) if f.library else None,
-        "advice": _text(f.advice),
+        "advice": f.advice,
         "certainty": round(f.certainty, 4),
         "guards": f.guards,
     }
@@ -65,7 +69,7 @@ def _problem(p: Problem) -> dict[str, Any]:
     return empty | {
         "code": p.code,
         "name": p.name,
-        "message": _text(p.message),
+        "message": p.message,
         "filename": readable(p.filename),
         "location": place,
         "end_location": place,
@@ -85,9 +89,13 @@ def _step(step: Step) -> dict[str, Any]:
 
 def _reason(reason: Reason) -> dict[str, Any]:
     place = {"filename": readable(reason.filename)} if reason.filename else {}
-    return {"row": reason.row, "text": _text(reason.text)} | place
+    return {"row": reason.row, "text": reason.text} | place
 
 
-def _text(text: str) -> str:
-    """Text that UTF-8 can hold: source may carry lone surrogates in escapes that were evaluated."""
-    return text.encode("utf-8", "backslashreplace").decode()
+def _text(data: Any) -> Any:
+    """Data with every string made one that UTF-8 can hold."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode()
+    if isinstance(data, dict):
+        return {key: _text(value) for key, value in data.items()}
+    return [_text(item) for item in data] if isinstance(data, list) else data
