@@ -118,7 +118,7 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     if not found.files:
         outcome.notes.append(f"no Python files found under {', '.join(options.paths)}: nothing was checked")
     check_selectors(options.layer, options.per_file_ignores or (), "")
-    for config in {settings.of(file.parent) for file in found.files}:
+    for config in {settings.of(folder) for folder in {file.parent for file in found.files}}:
         check_selectors(config, () if options.per_file_ignores else config.per_file_ignores, f"{config.source}: ")
         outcome.min_confidence = max(outcome.min_confidence, config.min_confidence)
     if options.stdin is not None:
@@ -133,6 +133,11 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     outcome.problems.sort(key=lambda p: (p.filename, p.row, p.column, p.code))
     _explain_emptiness(outcome)
     return outcome
+
+
+@lru_cache(maxsize=256)
+def _patterns(root: Path, pattern: str) -> Patterns:
+    return Patterns(root, [pattern])
 
 
 def check_selectors(
@@ -208,8 +213,9 @@ def _groups(found: Found, settings: _Merged) -> list[_Group]:
     """The files by project. Files that belong to no project make up one, if the same settings hold for them."""
     groups: dict[tuple[Path | None, Path | None], _Group] = {}
     for file, given in found.files.items():
-        reach = extent(file.parent, given)
-        config = settings.of(reach.root or file.parent)
+        folder = file.parent
+        reach = extent(folder, given)
+        config = settings.of(reach.root or folder)
         key = (reach.root, None if reach.root else config.source)
         group = groups.setdefault(key, _Group(reach.root, config, [], []))
         group.files.append(file)
@@ -332,7 +338,7 @@ class _Filter:
         if not selection.enabled(code, name):
             return False
         return not any(
-            strength(codes, code, name) and Patterns(config.root, [pattern]).match_path(Path(filename))
+            strength(codes, code, name) and _patterns(config.root, pattern).match_path(filename)
             for pattern, codes in config.per_file_ignores
         )
 

@@ -42,7 +42,7 @@ class Patterns:
     """Gitignore patterns, taken from a folder. Plain names, the usual case, are looked up in a set."""
 
     def __init__(self, root: Path, patterns: Iterable[str]) -> None:
-        self._root = root
+        self._root = os.path.join(root, "")
         self._names: set[str] = set()
         rest: list[str] = []
         for pattern in patterns:
@@ -53,26 +53,29 @@ class Patterns:
         self._spec = _spec(tuple(rest)) if rest else None
 
     def _anchored(self, pattern: str) -> str:
-        path = Path(pattern)
-        if path.is_absolute() and path.is_relative_to(self._root):
-            return "/" + path.relative_to(self._root).as_posix()
-        return pattern
+        inside = os.path.isabs(pattern) and pattern.startswith(self._root)
+        return "/" + pattern[len(self._root) :] if inside else pattern
 
-    def match(self, path: Path, is_folder: bool) -> bool:
+    def match(self, path: str, is_folder: bool) -> bool:
         """Whether the last component of an absolute path is matched, its folders being known not to be."""
-        if path.name in self._names:
+        if os.path.basename(path) in self._names:
             return True
-        if not self._spec or not path.is_relative_to(self._root):
+        if not self._spec or not path.startswith(self._root):
             return False
-        relative = path.relative_to(self._root).as_posix()
-        return self._spec.match_file(relative + "/" if is_folder else relative)
+        return self._spec.match_file(_relative(path, self._root, is_folder))
 
-    def match_path(self, path: Path) -> bool:
+    def match_path(self, path: str) -> bool:
         """Whether an absolute path or one of its folders below the root is matched."""
-        parts = path.relative_to(self._root).parts if path.is_relative_to(self._root) else (path.name,)
-        if not self._names.isdisjoint(parts):
+        inside = path.startswith(self._root)
+        relative = _relative(path, self._root) if inside else os.path.basename(path)
+        if not self._names.isdisjoint(relative.split("/")):
             return True
-        return bool(self._spec and path.is_relative_to(self._root) and self._spec.match_file("/".join(parts)))
+        return bool(inside and self._spec and self._spec.match_file(relative))
+
+
+def _relative(path: str, root: str, is_folder: bool = False) -> str:
+    """The part of a path below a root that ends in a separator, as gitignore patterns see it."""
+    return path[len(root) :].replace(os.sep, "/") + ("/" if is_folder else "")
 
 
 @lru_cache(maxsize=64)
@@ -88,43 +91,37 @@ def exclusions(config: Config) -> Patterns:
     return Patterns(config.root, (*config.exclude, *config.extend_exclude))
 
 
-class _GitIgnore:
-    """The .gitignore files that hold for the folders below a starting point."""
+# The folders of .gitignore files with what these say, nearest first.
+Rules = tuple[tuple[str, "pathspec.GitIgnoreSpec"], ...]
 
-    def __init__(self, start: Path) -> None:
-        self._files: dict[Path, pathspec.GitIgnoreSpec | None] = {}
-        repository = next((p for p in (start, *start.parents) if (p / ".git").exists()), start)
-        self._top = repository
-        # What is named on the command line is wanted, even if the repository ignores it.
-        if start != repository and self._matched(start, is_folder=True, chain=start.parents):
-            self._top = start
 
-    def match(self, path: Path, is_folder: bool) -> bool:
-        return self._matched(path, is_folder, path.parents)
+def _ignore_rules(folder: str) -> Rules:
+    try:
+        text = Path(folder, ".gitignore").read_text("utf-8", "replace")
+        return ((os.path.join(folder, ""), _spec(tuple(text.splitlines()))),)
+    except (OSError, ValueError):
+        return ()
 
-    def _matched(self, path: Path, is_folder: bool, chain: Iterable[Path]) -> bool:
-        for folder in chain:
-            if not folder.is_relative_to(self._top):
-                return False
-            spec = self._spec_of(folder)
-            if spec:
-                relative = path.relative_to(folder).as_posix() + ("/" if is_folder else "")
-                verdict = spec.check_file(relative).include
-                if verdict is not None:
-                    return verdict
-        return False
 
-    def _spec_of(self, folder: Path) -> pathspec.GitIgnoreSpec | None:
-        if folder not in self._files:
-            self._files[folder] = self._read(folder)
-        return self._files[folder]
+def _ignored(path: str, is_folder: bool, rules: Rules) -> bool:
+    for root, spec in rules:
+        verdict = spec.check_file(_relative(path, root, is_folder)).include
+        if verdict is not None:
+            return verdict
+    return False
 
-    def _read(self, folder: Path) -> pathspec.GitIgnoreSpec | None:
-        try:
-            text = (folder / ".gitignore").read_text("utf-8", "replace")
-            return _spec(tuple(text.splitlines()))
-        except (OSError, ValueError):
-            return None
+
+def _rules_above(top: Path) -> Rules:
+    """The .gitignore files of the repository that hold for a folder, its own one not among them."""
+    if (top / ".git").exists():
+        return ()
+    rules: Rules = ()
+    for folder in top.parents:
+        rules = (*rules, *_ignore_rules(str(folder)))
+        if _exists(folder / ".git"):
+            # What is named on the command line is wanted, even if the repository ignores it.
+            return () if _ignored(str(top), True, rules) else rules
+    return ()
 
 
 # ------------------------------------------------------------------------------------------------------------ walking
@@ -138,10 +135,10 @@ def discover(paths: Iterable[str | Path], config_of: Callable[[Path], Config]) -
     does not exist.
     """
 
-    def excluded(entry: Path, is_folder: bool) -> bool:
-        return exclusions(config_of(entry.parent)).match(entry, is_folder)
+    def excluded(folder: str) -> Patterns:
+        return exclusions(config_of(Path(folder)))
 
-    origins: dict[Path, Path] = {}
+    origins: dict[str, Path] = {}
     warnings: list[str] = []
     for given in paths:
         path = absolute(given)
@@ -149,51 +146,78 @@ def discover(paths: Iterable[str | Path], config_of: Callable[[Path], Config]) -
             for file in _walk(path, excluded, warnings):
                 origins.setdefault(file, path)
         elif os.path.lexists(path):
-            origins[path] = path
+            origins[str(path)] = path
         else:
             raise GblintError(f"no such file or directory: {given}", "check the spelling, and the folder you are in")
-    return Found({file: origins[file] for file in _distinct(origins)}, warnings)
+    return Found({Path(file): origins[file] for file in _distinct(origins)}, warnings)
 
 
-def _walk(top: Path, excluded: Callable[[Path, bool], bool], warnings: list[str]) -> Iterator[Path]:
-    ignored = _GitIgnore(top)
-    folders = [top]
-    while folders:
-        folder = folders.pop()
+class _Entry(NamedTuple):
+    name: str
+    is_folder: bool
+    problem: str
+
+
+def _walk(
+    top: Path, excluded: Callable[[str], Patterns], warnings: list[str], shallow: bool = False
+) -> Iterator[str]:
+    """Absolute paths of the Python files below a folder; shallow: of the folders in it only packages are entered."""
+    pending = [(str(top), _rules_above(top))]
+    while pending:
+        folder, rules = pending.pop()
         try:
-            with os.scandir(folder) as listing:
-                entries = sorted(listing, key=lambda e: e.name)
+            entries = _listing(folder)
         except OSError as error:
             warnings.append(f"cannot read the directory {folder}: {error.strerror or error}")
             continue
-        if folder != top and any(e.name == "pyvenv.cfg" for e in entries):
+        names = {entry.name for entry in entries}
+        if "pyvenv.cfg" in names and folder != str(top):
             continue
-        below: list[Path] = []
-        for entry in entries:
-            is_folder = entry.is_dir(follow_symlinks=False)
-            if not is_folder and not entry.name.endswith(".py"):
+        if ".gitignore" in names:
+            rules = (*_ignore_rules(folder), *rules)
+        patterns = excluded(folder)
+        below: list[tuple[str, Rules]] = []
+        for name, is_folder, problem in entries:
+            path = os.path.join(folder, name)
+            if not (is_folder or name.endswith(".py")):
                 continue
-            path = folder / entry.name
-            if excluded(path, is_folder) or ignored.match(path, is_folder):
+            if patterns.match(path, is_folder) or (rules and _ignored(path, is_folder, rules)):
                 continue
-            if is_folder:
-                below.append(path)
-            elif entry.is_file():
+            if problem:
+                warnings.append(f"skipped {path}: {problem}")
+            elif not is_folder:
                 yield path
-            elif not entry.is_dir():
-                warnings.append(f"skipped {path}: {_nature(path)}")
-        folders.extend(reversed(below))
+            elif not shallow or os.path.isfile(os.path.join(path, "__init__.py")):
+                below.append((path, rules))
+        pending.extend(reversed(below))
 
 
-def _nature(path: Path) -> str:
-    return "a link that leads nowhere" if path.is_symlink() else "not a regular file"
+@cache
+def _listing(folder: str) -> list[_Entry]:
+    """What is in a folder and matters: folders (not links to them), Python files, and what marks an environment."""
+    with os.scandir(folder) as listing:
+        found = [_entry(e) for e in listing if e.name not in (".", "..")]
+    return sorted(entry for entry in found if entry)
 
 
-def _distinct(files: Iterable[Path]) -> list[Path]:
+def _entry(entry: os.DirEntry[str]) -> _Entry | None:
+    name = entry.name
+    if entry.is_dir(follow_symlinks=False):
+        return _Entry(name, True, "")
+    if name in (".gitignore", "pyvenv.cfg"):
+        return _Entry(name, False, "")
+    if not name.endswith(".py") or (entry.is_symlink() and entry.is_dir()):
+        return None
+    if entry.is_file():
+        return _Entry(name, False, "")
+    return _Entry(name, False, "a link that leads nowhere" if entry.is_symlink() else "not a regular file")
+
+
+def _distinct(files: Iterable[str]) -> list[str]:
     """Sorted, without links to files that are there under their own name."""
     paths = sorted(files)
     own = set(paths)
-    return [p for p in paths if not (p.is_symlink() and absolute(os.path.realpath(p)) in own - {p})]
+    return [p for p in paths if not (os.path.islink(p) and os.path.realpath(p) in own - {p})]
 
 
 # ----------------------------------------------------------------------------------------------------------- projects
@@ -267,6 +291,7 @@ def _marked(folder: Path, kind: int) -> Path | None:
 
 def forget() -> None:
     """Look at the disk anew: a process that lives long calls this before each run."""
+    _listing.cache_clear()
     extent.cache_clear()
     package_top.cache_clear()
     _marked.cache_clear()
@@ -282,25 +307,16 @@ def _exists(path: Path) -> bool:
 def load_project(root: Path, extents: Iterable[Extent], report_files: Iterable[Path]) -> Project:
     """All files of a project. `exclude` of the settings keeps files out of the report, not out of the project."""
     usual = Patterns(root, DEFAULT_EXCLUDE)
-    files = dict.fromkeys(report_files)
+    files = dict.fromkeys(map(str, report_files))
     search: dict[Path, None] = {}
     for part in dict.fromkeys(extents):
         for top in part.tops:
-            files.update(dict.fromkeys(_source(top, part.shallow, usual)))
+            if top.is_dir():
+                files.update(dict.fromkeys(_walk(top, lambda folder: usual, [], part.shallow)))
+            elif top.suffix == ".py" and top.is_file():
+                files[str(top)] = None
             search[_import_root(top)] = None
-    return Project(root, _distinct(files), tuple(search))
-
-
-def _source(top: Path, shallow: bool, usual: Patterns) -> Iterator[Path]:
-    if not top.is_dir():
-        return iter((top,) if top.suffix == ".py" and top.is_file() else ())
-
-    def excluded(path: Path, is_folder: bool) -> bool:
-        if shallow and is_folder and not (path / "__init__.py").is_file():
-            return True
-        return usual.match(path, is_folder)
-
-    return _walk(top, excluded, [])
+    return Project(root, [Path(file) for file in _distinct(files)], tuple(search))
 
 
 def _import_root(top: Path) -> Path:

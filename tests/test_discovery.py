@@ -175,5 +175,5 @@ def test_of_installed_packages_only_those_named(project) -> None:
 
 def test_patterns_outside_their_root_match_names_only(tmp_path: Path) -> None:
     patterns = Patterns(tmp_path / "proj", ["gen", "a/*.py"])
-    assert patterns.match(tmp_path / "other" / "gen", is_folder=True)
-    assert not patterns.match(tmp_path / "other" / "a" / "x.py", is_folder=False)
+    assert patterns.match(str(tmp_path / "other" / "gen"), is_folder=True)
+    assert not patterns.match(str(tmp_path / "other" / "a" / "x.py"), is_folder=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -10,6 +11,9 @@ from gblint.findings.finding import Finding
 from gblint.findings.selection import strength
 from gblint.index.model import Suppression
 from gblint.source import SourceError, decode, read_bytes
+
+_COMMENT = re.compile(rb"#[ \t]*(?:noqa|gblint:)", re.IGNORECASE)
+_OURS = re.compile(rb"#[ \t]*(?:noqa\b.*\bgb|gblint:)", re.IGNORECASE)
 
 
 class Unused(NamedTuple):
@@ -99,10 +103,13 @@ def _read(filename: str, has_findings: bool) -> list[Suppression]:
         data = read_bytes(filename)
     except SourceError:
         return []
-    lowered = data.lower()
-    if b"gblint:" in lowered or (b"noqa" in lowered and (has_findings or b"gb" in lowered)):
-        return parse_suppressions(filename, data)
-    return []
+    if has_findings:
+        worth_parsing = _COMMENT.search(data) is not None
+    else:
+        # The search for fixed bytes is a hundred times faster than the pattern.
+        hint = b"noqa" in data or b"NOQA" in data or b"gblint:" in data
+        worth_parsing = hint and _OURS.search(data) is not None
+    return parse_suppressions(filename, data) if worth_parsing else []
 
 
 def parse_suppressions(filename: str, data: bytes) -> list[Suppression]:

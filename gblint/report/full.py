@@ -92,7 +92,10 @@ def _reason(reason: Reason, finding: Finding) -> str:
 
 def call_chain(finding: Finding) -> str:
     """From the compiled root to the finding: "Net.forward:20 → Block.forward (here)"."""
-    steps = [_step(step, finding.filename) for step in finding.path if step.function != finding.function]
+    path = finding.path
+    if path and path[-1].function == finding.function:
+        path = path[:-1]  # where the finding is, said at the end anyway
+    steps = [_step(step, finding.filename) for step in path]
     if len(steps) > _STEPS_SHOWN:
         left_out = len(steps) - _STEPS_SHOWN + 1
         steps = [*steps[: _STEPS_SHOWN // 2], f"… {left_out} more …", *steps[1 - _STEPS_SHOWN // 2 :]]
