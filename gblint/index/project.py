@@ -115,6 +115,10 @@ class Project:
             self._recorders[-1].missing.add((folder, module_name))
         return None
 
+    def exists(self, module_name: str, importer: ModuleInfo | None = None) -> bool:
+        """Whether an import of the module works as far as can be told: torch, the standard library, or found."""
+        return is_foreign(module_name) or self.find(module_name, importer) is not None
+
     def is_missing(self, folder: str, module_name: str) -> bool:
         """Whether a module recorded as missing is still not found."""
         return not self.layout.find(module_name, folder)

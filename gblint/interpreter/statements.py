@@ -245,7 +245,7 @@ def imported(machine: Machine, frame: Frame, dotted: str) -> Value:
 
 def _import_event(machine: Machine, frame: Frame, node: cst.CSTNode, dotted: str) -> None:
     if machine.listens(frame, "import"):
-        found = machine.project.is_available(dotted)
+        found = machine.project.exists(dotted, frame.module)
         machine.emit(frame, "import", Import(node, dotted, found, "try" in frame.blocks))
 
 
