@@ -1,0 +1,3 @@
+from gblint.knowledge.generate.command import main
+
+main()

@@ -1,0 +1,38 @@
+"""Writes and reads back the data file: JSON with one fact a line, so that two releases can be compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gblint.knowledge.model import Entry
+
+_LINES = ("tensor_attributes", "dtypes", "context_managers", "gb_types", "aliases", "entries")
+
+
+def encode(data: dict[str, Any]) -> str:
+    """The text of the file; maps are sorted and spread over lines, lists stay on one."""
+    parts = []
+    for key, value in data.items():
+        if key in _LINES:
+            rows = ",\n".join(f"  {json.dumps(name)}: {_compact(value[name])}" for name in sorted(value))
+            parts.append(f" {json.dumps(key)}: {{\n{rows}\n }}")
+        else:
+            parts.append(f" {json.dumps(key)}: {_compact(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _compact(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def read_entries(path: Path) -> dict[str, Entry]:
+    """Entries of an earlier run, to keep what is not measured again."""
+    return msgspec.json.decode(path.read_bytes(), type=_Entries).entries if path.exists() else {}
+
+
+class _Entries(msgspec.Struct):
+    entries: dict[str, Entry]
