@@ -5,9 +5,7 @@ What breaks:
     (`detect_anomaly`, `save_on_cpu`, `fork_rng`, `contextlib.closing`, `redirect_stdout`, `TemporaryDirectory`,
     thread pools, `mock.patch`, `numpy.errstate`); `torch.device(…)` and `torch.backends.*.flags` as managers; any
     object of a user class, `@contextmanager` result, `no_grad`, `inference_mode` or profiler that was made outside
-    the compiled function; a `ContextDecorator` used as a decorator. Also library code that takes a lock:
-    `queue.Queue.put`, `Thread.start`, `Event.set`, the first read of a `functools.cached_property` before Python
-    3.12.
+    the compiled function.
 Why Dynamo breaks:
     Dynamo enters managers it has a model of, and objects of Python classes that it sees being made. For anything
     else it does not know what entering does.
@@ -17,8 +15,7 @@ Example:
 Instead:
     y = self.layer(x)  # lock around the compiled call
 Fix:
-    Enter the manager outside the compiled function, or make the object inside it (`with Scope():`). Instead of a
-    `cached_property`, compute the value in `__init__`.
+    Enter the manager outside the compiled function, or make the object inside it (`with Scope():`).
 Torch versions:
     Every release. A manager from `@contextmanager` may be passed in since 2.14.
 Limits:
@@ -28,7 +25,7 @@ Limits:
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Call, Context, Enter, External, Instance, Rule, RuleMeta, Tensor, members
+from gblint.rule_api import Break, Context, Enter, External, Instance, Rule, RuleMeta, Tensor, members
 
 LOCKS = frozenset(
     {
@@ -71,13 +68,6 @@ class UnsupportedContextManager(Rule):
         category="supportable",
         advice="Enter it outside the compiled function, or make the object inside the region.",
     )
-    measured = True
-    calls = (
-        "threading.Thread.start", "threading.Event.set", "threading.Event.clear", "threading.Event.wait",
-        "threading.enumerate", "threading.active_count", "queue.Queue.*", "queue.LifoQueue.*",
-        "queue.PriorityQueue.*",
-        "mark:cached_property", "mark:context_decorator",
-    )  # fmt: skip
     BREAKS = (
         """
 import threading
@@ -155,24 +145,6 @@ def checked(x):
 device(torch.ones(2))
 checked(torch.ones(2))
 """,
-        """
-import queue
-import threading
-import torch
-
-JOBS = queue.Queue()
-DONE = threading.Event()
-
-@torch.compile
-def posted(x):
-    y = x * 2
-    JOBS.put(1)  # GB0142
-    y = y + 1
-    DONE.set()  # GB0142
-    return y - 1
-
-posted(torch.ones(2))
-""",
     )
     CLEAN = (
         """
@@ -241,16 +213,6 @@ with LOCK:
             return None
         text = context.text(event.node)
         return Break(f"Dynamo cannot enter the context manager `{text}`", certainty, about=event.manager)
-
-    def on_call(self, event: Call, context: Context) -> Break | None:
-        text = context.text(event.node)
-        if event.callee == "mark:cached_property":
-            return Break(f"`{text}` is a cached_property: its first read takes a lock, which Dynamo cannot enter", 0.8)
-        if event.callee == "mark:context_decorator":
-            return Break(f"`{text}` calls a function wrapped by a context manager object made outside")
-        if event.receiver is None and event.callee.startswith("queue."):
-            return None
-        return Break(f"`{text}` takes a lock, which Dynamo cannot enter")
 
     def _certainty(self, event: Enter, context: Context) -> float:
         name = event.callee
