@@ -173,6 +173,11 @@ class Project:
             if self._recorders:
                 self._recorders[-1].update(recorder)
 
+    def note(self, used: Dependencies) -> None:
+        """Record that an answer kept from before, which rested on `used`, is used again."""
+        if self._recorders:
+            self._recorders[-1].update(used)
+
     def _load(self, path: str) -> ModuleInfo:
         name, package = self.layout.name(path)
         digest = self._stat_digest(path)

@@ -116,10 +116,21 @@ def _imaginary(machine: Machine, frame: Frame, node: cst.Imaginary) -> Value:
     return Plain("complex")
 
 
+_STRINGS: dict[str, Value] = {}  # by source text: decoding one costs a call of `ast`
+
+
 def _string(machine: Machine, frame: Frame, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
     if isinstance(node, cst.ConcatenatedString):
         for part in (node.left, node.right):
             evaluate(machine, frame, part)
+        return _literal(node)
+    value = _STRINGS.get(node.value)
+    if value is None:
+        value = _STRINGS[node.value] = _literal(node)
+    return value
+
+
+def _literal(node: cst.SimpleString | cst.ConcatenatedString) -> Value:
     try:
         value = node.evaluated_value
     except Exception:

@@ -32,6 +32,7 @@ from gblint.interpreter.values import (
     Value,
     join_all,
 )
+from gblint.interpreter.walk import walk_scope
 
 if TYPE_CHECKING:
     from gblint.index.model import FunctionInfo, ModuleInfo
@@ -144,14 +145,7 @@ def _nested_tree(machine: Machine, function: Function) -> FunctionTree | None:
 
 def contains_yield(node: cst.CSTNode) -> bool:
     """True if a body yields itself (nested functions and lambdas left out)."""
-    stack: list[cst.CSTNode] = [node]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, cst.Yield):
-            return True
-        if not isinstance(current, cst.FunctionDef | cst.Lambda | cst.ClassDef):
-            stack.extend(current.children)
-    return False
+    return any(isinstance(inner, cst.Yield) for inner in walk_scope([node]))
 
 
 # -- argument shapes ----------------------------------------------------------------------------------------------
@@ -387,6 +381,11 @@ def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value:
         return value
     if isinstance(decorator, Unknown) or decorator is None:
         return value
+    if isinstance(decorator, Function) and not decorator.mark:
+        from gblint.interpreter.passing import hands_back
+
+        if hands_back(machine, decorator, "(" in text):
+            return value
     called = evaluate_text(machine, scope, text) if "(" in text else decorator
     return apply(machine, scope, called, value)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from gblint.callgraph import ROOT_KINDS, Site
 from gblint.interpreter import classes, functions
 from gblint.interpreter.dispatch import Entry, RuleTable
 from gblint.interpreter.drafts import Draft, Drafts, RootLabel
@@ -38,7 +39,7 @@ from gblint.rule_api import Context
 
 if TYPE_CHECKING:
     from gblint.index.model import ModuleInfo
-    from gblint.index.project import Project
+    from gblint.index.project import Dependencies, Project
 
 MAX_DEPTH = 48  # frames on the abstract stack
 MAX_CONTEXTS = 4  # argument shapes a function is run with; more are answered from the first
@@ -65,7 +66,8 @@ class Machine:
     """Interprets one unit (the roots of one file) at a time.
 
     project: resolves names; knowledge: what torch does; table: the rules; context: what rules may ask.
-    All state below is per unit and dropped by `reset`.
+    passing: what is known of decorators that hand back what they get; it holds for every unit. All other state is per
+    unit and dropped by `reset`.
     """
 
     def __init__(self, project: Project, knowledge: Knowledge, table: RuleTable, context: Context, forest: Forest) -> None:
@@ -75,6 +77,7 @@ class Machine:
         self.context = context
         self.forest = forest
         self.debug = False
+        self.passing: dict[tuple[str, int], tuple[frozenset[str], Dependencies]] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -94,7 +97,9 @@ class Machine:
         self.instances: dict[Any, Instance] = {}
         self.reached: set[tuple[str, str]] = set()
         self.executed: set[tuple[str, str, int]] = set()
-        self.edges: dict[tuple[str, str], tuple[int, int]] = {}
+        self.sites: dict[tuple[str, str, int], Site] = {}
+        self.entries: dict[str, str] = {}  # kinds of the roots by name
+        self.places: dict[str, tuple[str, int]] = {}  # of functions by name
         self.unresolved: set[str] = set()
         self.script = ""  # the file that is run as the main program
         self.compiled: list[tuple[Compiled, Frame, cst.CSTNode | None]] = []
@@ -231,7 +236,7 @@ class Machine:
         tree = functions.tree_of(self, function)
         if tree is None:
             return Unknown("source could not be parsed")
-        self._note_call(frame, function)
+        self._note_call(frame, function, node)
         starts = frame.traced and frame.fallen is not None
         key = functions.call_key(args, kwargs, frame.traced, starts)
         contexts = self.memo.setdefault(identity, {})
@@ -251,16 +256,26 @@ class Machine:
         contexts[key] = Memo(value, log, breaks)
         return value
 
-    def _note_call(self, frame: Frame, function: Function) -> None:
-        """Keep the call edge for the call graph."""
+    def _note_call(self, frame: Frame, function: Function, node: cst.CSTNode) -> None:
+        """Keep the root or the call for the call graph: of a call seen several times, at its least guarded."""
+        if not frame.traced:
+            return
         name = functions.full_name(function)
-        if frame.traced:
-            caller = functions.full_name(frame.function) if frame.function is not None and frame.fallen is not self else ""
-            old = self.edges.get((caller, name), (0, 0))
-            inner = frame.loops - (frame.caller.loops if frame.caller is not None else 0)
-            self.edges[caller, name] = (max(old[0], inner), old[1] + 1)
-            if function.info is not None and frame.fallen is not self:
-                self.reached.add((function.module.path, function.qualname))
+        if name not in self.places:
+            self.places[name] = (function.module.path, function.info.start if function.info is not None else function.chunk.first)  # type: ignore[union-attr]
+        if frame.function is None or frame.fallen is self:
+            self.entries[name] = min(self.root.kind, self.entries.get(name, self.root.kind), key=ROOT_KINDS.index)
+            return
+        if function.info is not None:
+            self.reached.add((function.module.path, function.qualname))
+        caller = functions.full_name(frame.function)
+        loops, guards = frame.loops, frame.guards
+        if frame.caller is not None:
+            loops, guards = loops - frame.caller.loops, guards - frame.caller.guards
+        old = self.sites.get((caller, name, id(node)))
+        if old is not None:
+            loops, guards = max(old.loops, loops), min(old.guards, guards)
+        self.sites[caller, name, id(node)] = Site(caller, name, loops, guards)
 
     # -- names -------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gblint.interpreter.walk import walk
+
 NOT_TENSOR_KEYWORDS = frozenset({
     "dim", "axis", "dtype", "device", "mode", "reduction", "p", "eps", "training", "inplace", "keepdim", "keepdims",
     "align_corners", "padding_mode", "num_classes", "kernel_size", "stride", "dilation", "groups", "num_heads",
@@ -33,13 +35,10 @@ class Uses:
 def collect(node: cst.CSTNode) -> Uses:
     """One pass over a function tree."""
     uses = Uses()
-    stack: list[cst.CSTNode] = [node]
-    while stack:
-        current = stack.pop()
-        handler = _HANDLERS.get(type(current))
+    for current in walk(node):
+        handler = _HANDLERS.get(current.__class__)
         if handler is not None:
             handler(uses, current)
-        stack.extend(current.children)
     return uses
 
 

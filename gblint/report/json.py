@@ -1,4 +1,4 @@
-"""The report for programs: one array of objects in the shape of ruff's, with more in them."""
+"""The report for programs: one array of objects in the shape of ruff's, with more in them; see docs for each key."""
 
 from __future__ import annotations
 

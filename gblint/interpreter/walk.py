@@ -1,0 +1,59 @@
+"""Fast traversal of libcst trees: field tables per class, whitespace and punctuation left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+import libcst as cst
+
+_SKIPPED = frozenset(
+    "asynchronous colon comma comment conversion default_indent default_newline dot encoding end equal first_colon "
+    "footer from_ has_trailing_newline header indent lbrace lbracket leading_lines leading_whitespace "
+    "lines_after_decorators lpar newline operator posonly_ind rbrace rbracket relative rpar second_colon semicolon "
+    "separator star start trailing_comma trailing_whitespace".split()
+)
+_SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _fields(cls: type) -> tuple[str, ...]:
+    names = [f.name for f in fields(cls)] if is_dataclass(cls) else []
+    found = tuple(n for n in names if n not in _SKIPPED and not n.startswith("whitespace"))
+    _FIELDS[cls] = found
+    return found
+
+
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The nodes directly below, save whitespace, punctuation and operators."""
+    cls = node.__class__
+    names = _FIELDS.get(cls)
+    if names is None:
+        names = _fields(cls)
+    found: list[cst.CSTNode] = []
+    for name in names:
+        value = getattr(node, name)
+        if value.__class__ is list or value.__class__ is tuple:
+            found.extend(value)
+        elif isinstance(value, cst.CSTNode):
+            found.append(value)
+    return found
+
+
+def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The node and everything below, in no useful order."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(children(current))
+
+
+def walk_scope(nodes: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
+    """As `walk` for several nodes, but functions, lambdas and classes are not entered."""
+    stack = list(nodes)
+    while stack:
+        current = stack.pop()
+        yield current
+        if not isinstance(current, _SCOPES):
+            stack.extend(children(current))
