@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import msgspec
 
 from gblint.analysis import Analysis, Diagnostic, Progress, Settings, Stats, analyze
 from gblint.config import Config, ConfigFinder
-from gblint.discovery import Extent, Found, Patterns, absolute, discover, extent, forget, load_project
+from gblint.discovery import Extent, Found, Patterns, absolute, discover, extent, forget, is_text, load_project
 from gblint.environment import Environment, find_environment, pinned_torch
 from gblint.errors import GblintError, suggest
 from gblint.findings.finding import Finding
@@ -122,6 +122,9 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     for config in {settings.of(folder) for folder in {file.parent for file in found.files}}:
         check_selectors(config, () if options.per_file_ignores else config.per_file_ignores, f"{config.source}: ")
         outcome.min_confidence = max(outcome.min_confidence, config.min_confidence)
+    for file in [f for f in found.files if not is_text(str(f))]:
+        outcome.problems.append(Problem(BROKEN_FILE, "unreadable", "its name is not valid text", str(file), 1))
+        del found.files[file]
     if options.stdin is not None:
         outcome.overlay = {str(path): options.stdin for path in found.files}
     for group in _groups(found, settings):
@@ -133,7 +136,7 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
         _Filter(settings, options, outcome).take(group.files, analysis)
     outcome.findings.sort(key=lambda f: (f.filename, f.row, f.column, f.code))
     outcome.problems.sort(key=lambda p: (p.filename, p.row, p.column, p.code))
-    _explain_emptiness(outcome)
+    outcome.notes += _doubts(outcome.scopes)
     return outcome
 
 
@@ -348,11 +351,16 @@ class _Filter:
         return self._settings.of(Path(filename).parent)
 
 
-def _explain_emptiness(outcome: Outcome) -> None:
-    """Silence must not look like success: say where nothing is taken as compiled, and what was not analysed."""
-    for scope in outcome.scopes:
-        if not scope.roots and scope.checked:
-            outcome.notes.append(_no_roots(scope))
+def _doubts(scopes: Iterable[Scope]) -> Iterator[str]:
+    """What makes the answer worth less than it looks: silence must not look like success."""
+    from gblint.knowledge import available
+
+    known = available()
+    for scope in scopes:
+        if not scope.roots:
+            yield _no_roots(scope)
+    for release in sorted({scope.settings.target_torch for scope in scopes} - set(known)):
+        yield f"nothing is known of torch {release}, only of {', '.join(known)}: the nearest of these is taken"
 
 
 def _no_roots(scope: Scope) -> str:

@@ -213,6 +213,15 @@ def _entry(entry: os.DirEntry[str]) -> _Entry | None:
     return _Entry(name, False, "a link that leads nowhere" if entry.is_symlink() else "not a regular file")
 
 
+def is_text(path: str) -> bool:
+    """Whether a path can be written down: the bytes of a file's name need not be text."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _distinct(files: Iterable[str]) -> list[str]:
     """Sorted, without links to files that are there under their own name."""
     paths = sorted(files)
@@ -305,7 +314,10 @@ def _exists(path: Path) -> bool:
 
 
 def load_project(root: Path, extents: Iterable[Extent], report_files: Iterable[Path]) -> Project:
-    """All files of a project. `exclude` of the settings keeps files out of the report, not out of the project."""
+    """All files of a project whose names are text, those of the report among them.
+
+    `exclude` of the settings keeps files out of the report, not out of the project.
+    """
     usual = Patterns(root, DEFAULT_EXCLUDE)
     files = dict.fromkeys(map(str, report_files))
     search: dict[Path, None] = {}
@@ -316,7 +328,7 @@ def load_project(root: Path, extents: Iterable[Extent], report_files: Iterable[P
             elif top.suffix == ".py" and top.is_file():
                 files[str(top)] = None
             search[_import_root(top)] = None
-    return Project(root, [Path(file) for file in _distinct(files)], tuple(search))
+    return Project(root, [Path(file) for file in _distinct(files) if is_text(file)], tuple(search))
 
 
 def _import_root(top: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The report for programs: one array of objects in the shape of ruff's, with more in them; see docs for each key."""
+"""The report for programs: one array of objects in the shape of ruff's, with more in them."""
 
 from __future__ import annotations
 

@@ -246,6 +246,12 @@ def test_silence_never_looks_like_success(project, analyzer, gblint) -> None:
     assert check(gblint).err == result.err
 
 
+def test_a_release_nothing_is_known_of(project, analyzer, gblint) -> None:
+    project({"a.py": ""})
+    assert "nothing is known of torch 1.4, only of" in gblint("check", "--target-torch", "1.4").err
+    assert gblint("check", "--target-torch", "2.13").err == ""
+
+
 def test_quiet_and_verbose(project, analyzer, gblint) -> None:
     project({"a.py": ""})
     assert gblint("check", "--quiet").out == ""

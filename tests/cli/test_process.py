@@ -117,9 +117,12 @@ def test_names_that_are_no_text(project) -> None:
     except OSError:
         pytest.skip("this file system takes only text for names")
     for form in ("full", "concise", "json"):
-        result = check(root, "--output-format", form)
+        result = spawn("check", "--output-format", form, cwd=root)
         clean(result)
+        assert result.code == 1
         assert "caf\\xe9.py" in result.out.replace("\\\\", "\\")
+        assert "its name is not valid text" in result.out
+        assert "GB0170" in result.out
 
 
 @pytest.mark.parametrize(
