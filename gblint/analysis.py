@@ -57,11 +57,15 @@ class Diagnostic(msgspec.Struct, frozen=True):
 
 
 class Analysis(msgspec.Struct):
-    """All findings (unfiltered by confidence, selection or suppression), sorted by file and row."""
+    """All findings (unfiltered by confidence, selection or suppression), sorted by file and row.
+
+    calls: the calls reached from the roots, packed (see `gblint.callgraph`), one part for each unit of the analysis.
+    """
 
     findings: list[Finding]
     diagnostics: list[Diagnostic]
     stats: Stats
+    calls: list[bytes] = []
 
 
 Progress = Callable[[int, int, str], None]

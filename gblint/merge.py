@@ -33,7 +33,7 @@ def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Anal
             if old is None or _rank(placed) > _rank(old):
                 best[key] = placed
     findings = sorted(best.values(), key=lambda f: (f.filename, f.row, f.column, f.code))
-    return Analysis(findings, [], _stats(results))
+    return Analysis(findings, [], _stats(results), [r.calls for r in results])
 
 
 def _rank(finding: Finding) -> tuple[float, bool, str]:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class UnitResult(msgspec.Struct, gc=False):
     """What interpreting one file's roots gave.
 
-    reached: functions entered with known arguments, as (path, qualname). edges: calls seen, as
-    (caller, callee, loops round the call, times). files: digests by path of all files that were read; missing:
+    reached: functions entered with known arguments, as (path, qualname). calls: the packed `callgraph.Calls` of its
+    roots, unpacked only by who asks for the graph. files: digests by path of all files that were read; missing:
     modules looked for in vain.
     """
 
@@ -28,7 +28,7 @@ class UnitResult(msgspec.Struct, gc=False):
     mode: str
     findings: list[Finding] = []
     reached: list[tuple[str, str]] = []
-    edges: list[tuple[str, str, int, int]] = []
+    calls: bytes = b""
     roots: dict[str, int] = {}
     functions: int = 0
     unresolved: list[str] = []
@@ -84,6 +84,7 @@ class Worker:
 
     def run(self, info: ModuleInfo, mode: str) -> UnitResult:
         """Interpret the roots of a file."""
+        from gblint.callgraph import calls_of
         from gblint.findings.build import findings_of
         from gblint.interpreter.roots import RootRun
 
@@ -102,9 +103,10 @@ class Worker:
                 roots.assumed()
             if mode == "all":
                 roots.guessed()
-            findings = findings_of(machine)
+            calls = calls_of(machine.entries, machine.sites.values(), machine.places)
+            findings = findings_of(machine, calls)
         return UnitResult(
-            info.path, mode, findings, sorted(machine.reached), [(a, b, *n) for (a, b), n in sorted(machine.edges.items())],
+            info.path, mode, findings, sorted(machine.reached), calls.pack(),
             roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut, roots.internal,
             roots.by_script, sorted((p, self.project.digest(p)) for p in used.files), sorted(used.missing),
         )  # fmt: skip

@@ -137,12 +137,13 @@ def _options(
         extend_exclude=flat(extend_exclude),
         roots=roots_of(roots),
         cache_dir=absolute(cache_dir) if cache_dir else None,
-        jobs=jobs or _cpus(),
+        jobs=jobs or cpus(),
         **rest,
     )
 
 
-def _cpus() -> int:
+def cpus() -> int:
+    """How many processes may run at once."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gblint.callgraph import HOTTEST, TRIPS, CallGraph
 from gblint.findings.confidence import probability
 from gblint.findings.finding import Finding, Reason, Step
 from gblint.interpreter.source import code
 from gblint.interpreter.values import DataScalar, Tensor, Union, as_tensor
 
 if TYPE_CHECKING:
+    from gblint.callgraph import Calls
     from gblint.interpreter.drafts import Draft
     from gblint.interpreter.machine import Machine
     from gblint.interpreter.values import Origin, Value
 
-TRIPS = 4.0  # how often a loop is assumed to run, for heat
 
+def findings_of(machine: Machine, calls: Calls) -> list[Finding]:
+    """The findings of the unit just run, by file and row; of several on one place the likeliest is kept.
 
-def findings_of(machine: Machine) -> list[Finding]:
-    """The findings of the unit just run, by file and row; of several on one place the likeliest is kept."""
-    found = [_finding(draft) for draft in machine.drafts.by_place.values()]
+    calls: those of the unit, which say how often a function runs.
+    """
+    drafts = machine.drafts.by_place.values()
+    if not drafts:
+        return []
+    graph = CallGraph(calls)
+    found = [_finding(draft, graph) for draft in drafts]
     best: dict[tuple[str, int, int], Finding] = {}
     for finding in found:
         key = (finding.filename, finding.row, finding.column)
@@ -29,12 +36,12 @@ def findings_of(machine: Machine) -> list[Finding]:
     return sorted(best.values(), key=lambda f: (f.filename, f.row, f.column, f.code))
 
 
-def _finding(draft: Draft) -> Finding:
+def _finding(draft: Draft, graph: CallGraph) -> Finding:
     meta = draft.rule.meta
     row, column, end_row, end_column = draft.chunk.span(draft.node)
     confidence = probability(meta.code, meta.confidence, draft.certainty, draft.guards, draft.root.kind)
     masked = draft.masked_by.chunk.span(draft.masked_by.node)[0] if draft.masked_by is not None else 0
-    hot = draft.guards == 0
+    root = draft.root.name or (draft.path[0][0] if draft.path else "")
     return Finding(
         code=meta.code,
         name=meta.slug,
@@ -50,11 +57,11 @@ def _finding(draft: Draft) -> Finding:
         severity=_severity(draft, confidence),
         consequence=draft.consequence,
         masked_by=masked,
-        hot=hot,
-        heat=TRIPS**draft.loops,
+        hot=draft.guards == 0,
+        heat=_heat(draft, root, graph),
         category=meta.category,
         function=draft.function,
-        root=draft.root.name or (draft.path[0][0] if draft.path else ""),
+        root=root,
         root_kind=draft.root.kind,
         path=_steps(draft),
         why=_reasons(draft),
@@ -62,6 +69,12 @@ def _finding(draft: Draft) -> Finding:
         url=meta.url,
         noqa_row=end_row,
     )
+
+
+def _heat(draft: Draft, root: str, graph: CallGraph) -> float:
+    """How often the place runs per call of the root. A way that the graph lacks still has the loops seen on it."""
+    way = graph.heat(root, draft.function) * TRIPS**draft.inner
+    return min(way or TRIPS**draft.loops, HOTTEST)
 
 
 def _severity(draft: Draft, confidence: float) -> str:

@@ -31,7 +31,7 @@ class Draft:
     """One predicted break; the same place found again keeps the surer and hotter of both."""
 
     __slots__ = (
-        "answer", "certainty", "chunk", "consequence", "direct", "function", "guards", "loops", "masked_by", "node", "path", "root", "rule",
+        "answer", "certainty", "chunk", "consequence", "direct", "function", "guards", "inner", "loops", "masked_by", "node", "path", "root", "rule",
     )  # fmt: skip
 
     def __init__(self, rule: Rule, answer: Break, node: cst.CSTNode, frame: Frame, root: RootLabel) -> None:
@@ -42,6 +42,7 @@ class Draft:
         self.certainty = answer.certainty
         self.guards = frame.guards
         self.loops = frame.loops
+        self.inner = frame.loops - (frame.caller.loops if frame.caller is not None else 0)  # of the function alone
         self.path: list[tuple[str, Chunk, cst.CSTNode | None]] = _path(frame)
         self.function = self.path[-1][0] if self.path else frame.module.name
         self.root = root
@@ -140,5 +141,6 @@ def _merge(known: Draft, new: Draft) -> None:
         known.path, known.root = new.path, new.root
     known.guards = min(known.guards, new.guards)
     known.loops = max(known.loops, new.loops)
+    known.inner = max(known.inner, new.inner)
     if known.consequence == "masked" or (known.consequence == "splits-graph" and new.consequence == "frame-falls-back"):
         known.consequence, known.masked_by = new.consequence, new.masked_by

@@ -262,7 +262,8 @@ class Machine:
             return
         name = functions.full_name(function)
         if name not in self.places:
-            self.places[name] = (function.module.path, function.info.start if function.info is not None else function.chunk.first)  # type: ignore[union-attr]
+            start = function.info.start if function.info is not None else function.chunk.first  # type: ignore[union-attr]
+            self.places[name] = (function.module.path, start)
         if frame.function is None or frame.fallen is self:
             self.entries[name] = min(self.root.kind, self.entries.get(name, self.root.kind), key=ROOT_KINDS.index)
             return

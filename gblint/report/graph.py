@@ -1,0 +1,153 @@
+"""The call graph for people (an indented tree, or DOT for Graphviz) and for programs (JSON)."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from gblint.callgraph import ROOT_KINDS, CallGraph, Calls
+from gblint.report import json
+from gblint.report.style import Style, plural, printable, readable, short, shown
+
+_DEEPEST = 60
+
+
+class View(msgspec.Struct):
+    """What is drawn: calls, the graph of them, the roots to start from, and how many breaks each function has."""
+
+    calls: Calls
+    graph: CallGraph
+    roots: list[str]
+    breaks: Counter[str]
+
+
+def view(calls: Calls, breaks: Counter[str], wanted: Callable[[str], bool]) -> View:
+    """The roots that lead to a function of a wanted file, surest kinds first. breaks: counts by function name.
+
+    A root that is only assumed and that a surer or larger one reaches is drawn there and not once more.
+    """
+    graph = CallGraph(calls)
+    inside = {name for name, (path, _) in calls.places.items() if wanted(path)}
+    reach = {name: graph.distances(name) for name in calls.roots}
+    kinds = {name: ROOT_KINDS.index(kind) for name, kind in calls.roots.items()}
+    roots: list[str] = []
+    drawn: set[str] = set()
+    for name in sorted(reach, key=lambda name: (kinds[name], -len(reach[name]), name)):
+        if not inside.isdisjoint(reach[name]) and not (kinds[name] and name in drawn):
+            roots.append(name)
+            drawn.update(reach[name])
+    return View(calls, graph, sorted(roots, key=lambda name: (kinds[name], name)), breaks)
+
+
+_KIND_TEXTS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess"}
+
+
+# ------------------------------------------------------------------------------------------------------------- text
+
+
+def render(v: View, style: Style) -> str:
+    """A tree for each root. A function that was drawn already is not unfolded again."""
+    blocks = ["\n".join(_tree(v, root, style)) for root in v.roots]
+    return "\n\n".join(blocks) + "\n" if blocks else "No compiled root leads here.\n"
+
+
+def _tree(v: View, root: str, style: Style) -> Iterator[str]:
+    kind = _KIND_TEXTS[v.calls.roots[root]]
+    yield f"{style.paint(printable(root), bold=True)}  {_place(v, root)}  {kind}{_marks(v, root, root, style)}"
+    yield from _branches(v, root, root, "", {root}, style)
+
+
+def _branches(v: View, root: str, caller: str, indent: str, drawn: set[str], style: Style) -> Iterator[str]:
+    callees = list(v.graph.graph[caller])
+    for callee in callees:
+        last = callee == callees[-1]
+        again = callee in drawn or len(indent) > 3 * _DEEPEST
+        folded = " …" if again and v.graph.graph[callee] else ""
+        yield f"{indent}{'└─ ' if last else '├─ '}{_name(v, caller, callee)}{_marks(v, root, callee, style)}{folded}"
+        if not again:
+            drawn.add(callee)
+            yield from _branches(v, root, callee, indent + ("   " if last else "│  "), drawn, style)
+
+
+def _name(v: View, caller: str, callee: str) -> str:
+    """The short name; with its place when it is in another file than the caller."""
+    here, there = v.calls.places[caller][0], v.calls.places[callee][0]
+    name = printable(short(callee))
+    return name if here == there else f"{name}  {_place(v, callee)}"
+
+
+def _marks(v: View, root: str, function: str, style: Style) -> str:
+    times = round(v.graph.heat(root, function))
+    hot = "" if v.graph.is_hot(root, function) else "  not at every call"
+    breaks = v.breaks[function]
+    found = f"  {style.paint(plural(breaks, 'graph break'), fg='red')}" if breaks else ""
+    return (f"  ×{times:,}" if times > 1 else "") + hot + found
+
+
+def _place(v: View, function: str) -> str:
+    path, row = v.calls.places[function]
+    return f"{shown(path)}:{row}"
+
+
+# ------------------------------------------------------------------------------------------------------ DOT and JSON
+
+
+def render_dot(v: View, style: Style) -> str:
+    """Graphviz: functions with breaks in red, roots with a double border, calls that may not happen dashed."""
+    lines = ["digraph calls {", "  rankdir=LR;", '  node [shape=box, fontname="sans-serif"];']
+    functions = _functions(v)
+    lines += [f'  "{_quoted(name)}" [{_node(v, name)}];' for name in functions]
+    for edge in v.calls.edges:
+        if edge.caller in functions:
+            times = f'label="×{round(edge.times):,}"' if edge.times > 1 else ""
+            looks = [times, "style=dashed" if edge.guarded else ""]
+            lines.append(f'  "{_quoted(edge.caller)}" -> "{_quoted(edge.callee)}" [{", ".join(filter(None, looks))}];')
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _node(v: View, name: str) -> str:
+    times, breaks = round(v.graph.hottest(name)), v.breaks[name]
+    rows = [_quoted(short(name)), f"×{times:,}" if times > 1 else "", plural(breaks, "graph break") if breaks else ""]
+    label = "\\n".join(filter(None, rows))
+    looks = [f'label="{label}"', "color=red" if breaks else "", "peripheries=2" if name in v.calls.roots else ""]
+    return ", ".join(filter(None, looks))
+
+
+def _quoted(text: str) -> str:
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def render_json(v: View, style: Style) -> str:
+    """{"roots": [{name, kind}], "functions": [{name, filename, row, heat, breaks}], "calls": [{caller, callee, …}]}."""
+    functions = _functions(v)
+    return json.dump(
+        {
+            "roots": [{"name": name, "kind": v.calls.roots[name]} for name in v.roots],
+            "functions": [_function(v, name) for name in functions],
+            "calls": [msgspec.structs.asdict(e) for e in v.calls.edges if e.caller in functions],
+        }
+    )
+
+
+def _function(v: View, name: str) -> dict[str, object]:
+    path, row = v.calls.places[name]
+    return {
+        "name": name,
+        "filename": readable(os.path.abspath(path)),
+        "row": row,
+        "heat": v.graph.hottest(name),
+        "hot": any(v.graph.is_hot(root, name) for root in v.roots),
+        "breaks": v.breaks[name],
+    }
+
+
+def _functions(v: View) -> dict[str, None]:
+    """Every function drawn, in order."""
+    reached = {name for root in v.roots for name in v.graph.distances(root)}
+    return dict.fromkeys(sorted(reached))
+
+
+FORMATS: dict[str, Callable[[View, Style], str]] = {"text": render, "dot": render_dot, "json": render_json}
