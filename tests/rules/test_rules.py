@@ -1,0 +1,156 @@
+"""Every rule is complete, and its examples are true of Dynamo and of the analyzer alike."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import gblint.knowledge
+from gblint.analysis import Settings, analyze
+from gblint.devtools.dynamo import DynamoRunner, Observed
+from gblint.devtools.labels import example_problems, expected, expected_silent
+from gblint.knowledge import load
+from gblint.registry import load_rules
+from gblint.rule_api import Rule
+from gblint.units import applies
+
+HEADINGS = ("What breaks", "Why Dynamo breaks", "Example", "Instead", "Fix", "Torch versions", "Limits")
+IDS = json.loads((Path(gblint.knowledge.__file__).parent / "data" / "graph_break_ids.json").read_text(encoding="utf8"))
+RULES = [rule for rule in load_rules() if rule.__module__.startswith("gblint.rules.")]
+MAX_LINES = 250
+
+
+def name_of(rule: type[Rule]) -> str:
+    return rule.__module__.rpartition(".")[2]
+
+
+def installed() -> tuple[int, int]:
+    major, minor = importlib.metadata.version("torch").split(".")[:2]
+    return int(major), int(minor)
+
+
+def examples(rule: type[Rule]) -> Iterator[tuple[str, str]]:
+    """The examples of a rule, named."""
+    for kind in ("BREAKS", "CLEAN"):
+        for number, text in enumerate(getattr(rule, kind)):
+            yield f"{name_of(rule)}-{kind.lower()}-{number}", text
+
+
+EXAMPLES = [pytest.param(rule, text, id=name) for rule in RULES for name, text in examples(rule)]
+
+
+# -- the rule as a piece of source and documentation -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_metadata_is_complete(rule: type[Rule]) -> None:
+    meta = rule.meta
+    assert all((meta.code, meta.slug, meta.summary, meta.advice, meta.category, meta.torch, meta.since))
+    assert re.fullmatch(r"GB\d{4}", meta.code)
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", meta.slug)
+    assert 0.0 < meta.confidence <= 1.0
+    assert meta.advice.endswith(".")
+    assert not meta.summary.endswith(".")
+    assert rule.BREAKS
+    assert rule.CLEAN
+    assert any(name.startswith("on_") for name in vars(rule))
+    assert not rule.calls or hasattr(rule, "on_call")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_code_exists_in_the_releases_it_claims(rule: type[Rule]) -> None:
+    assert rule.meta.code in IDS["ids"]
+    _, first, last = IDS["ids"][rule.meta.code]
+    claimed = [release for release in IDS["releases"] if applies(rule.meta.torch, version(release))]
+    assert claimed, "no known release is in the range"
+    assert version(claimed[0]) >= version(first), f"{rule.meta.code} is listed since {first}"
+    assert version(claimed[-1]) <= version(last), f"{rule.meta.code} is raised up to {last}"
+
+
+def version(release: str) -> tuple[int, int]:
+    major, minor = release.split(".")
+    return int(major), int(minor)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_file_is_named_for_its_rule_and_short(rule: type[Rule]) -> None:
+    file = Path(inspect.getfile(rule))
+    assert re.fullmatch(rf"{rule.meta.code.lower()}_[a-z0-9_]+\.py", file.name)
+    assert len(file.read_text(encoding="utf8").splitlines()) <= MAX_LINES
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_docstring_has_the_headings_in_order(rule: type[Rule]) -> None:
+    text = inspect.getmodule(rule).__doc__ or ""
+    summary, _, rest = text.partition("\n")
+    assert summary.strip()
+    assert tuple(re.findall(r"^([A-Z].*):$", rest, re.MULTILINE)) == HEADINGS
+    for part in re.split(r"^[A-Z].*:$", rest, flags=re.MULTILINE)[1:]:
+        assert part.strip(), "an empty section"
+        assert all(line.startswith("    ") for line in part.splitlines() if line.strip())
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_callees_are_spelled_as_events_spell_them(rule: type[Rule]) -> None:
+    knowledge = load("2.13")
+    for pattern in rule.calls:
+        name = pattern.removesuffix(".*")
+        if not name.startswith(("mark:", "builtins")) and name != "*":
+            assert knowledge.canonical(name) == name
+
+
+def test_no_two_rules_share_a_slug() -> None:
+    slugs = [rule.meta.slug for rule in RULES]
+    assert len(set(slugs)) == len(slugs)
+
+
+# -- the examples ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_examples_announce_what_they_should(rule: type[Rule]) -> None:
+    for text in rule.BREAKS:
+        assert rule.meta.code in {code for _, code in expected(text) | expected_silent(text)}
+    for text in rule.CLEAN:
+        assert not expected(text) | expected_silent(text)
+
+
+@pytest.fixture(scope="module")
+def observed(request: pytest.FixtureRequest) -> dict[str, Observed]:
+    """What Dynamo did with each example that the selected tests ask for; all run first, two at a time."""
+    selected = [item for item in request.session.items if item.name.startswith("test_dynamo_agrees")]
+    texts = list(dict.fromkeys(item.callspec.params["text"] for item in selected if hasattr(item, "callspec")))
+    with DynamoRunner() as runner:
+        return dict(zip(texts, runner.observe_all(texts), strict=True))
+
+
+@pytest.mark.parametrize(("rule", "text"), EXAMPLES)
+def test_dynamo_agrees(rule: type[Rule], text: str, observed: dict[str, Observed]) -> None:
+    if not applies(rule.meta.torch, installed()):
+        pytest.skip(f"the rule is for torch {rule.meta.torch}")
+    assert example_problems(text, without_announced_error(text, observed[text])) == []
+
+
+def without_announced_error(text: str, seen: Observed) -> Observed:
+    """Some breaks are errors of Dynamo that end the program: fine in an example that announces the break."""
+    is_announced = seen.error.startswith("torch._dynamo.exc.") and expected(text) == seen.places()
+    return msgspec.structs.replace(seen, error="") if is_announced else seen
+
+
+@pytest.mark.parametrize(("rule", "text"), EXAMPLES)
+def test_analyzer_agrees(rule: type[Rule], text: str, tmp_path: Path) -> None:
+    file = tmp_path / "example.py"
+    file.write_text(text, encoding="utf8")
+    target = f"{installed()[0]}.{installed()[1]}"
+    analysis = analyze([file], [file], Settings(target_torch=target))
+    assert analysis.diagnostics == []
+    code = rule.meta.code
+    found = {finding.row for finding in analysis.findings if finding.code == code}
+    assert found == {row for row, wanted in expected(text) | expected_silent(text) if wanted == code}
