@@ -124,7 +124,8 @@ torch.compile(Tagger())(torch.rand(2, 3))
     def _answer(event: Call | GetAttr, context: Context) -> Break | None:
         if context.enabled("allow_rnn"):
             return None
-        return Break(f"`{context.text(event.node)}` touches a recurrent module, which Dynamo refuses to trace")
+        message = f"`{context.text(event.node)}` touches a recurrent module, which Dynamo refuses to trace"
+        return Break(message, fatal=isinstance(event, GetAttr))
 
 
 def _is_recurrent(value: Value) -> bool:

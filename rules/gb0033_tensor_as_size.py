@@ -187,7 +187,7 @@ given(torch.rand(4), torch.tensor(2))
             if _is_list(repeated) and tensor is not None and tensor.subclass != "ndarray":
                 text = context.text(event.node)
                 message = f"`{text}` repeats a sequence by a tensor, whose value is not known while tracing"
-                return Break(message, tensor_certainty(count) ** 2, about=tensor)
+                return Break(message, tensor_certainty(count) ** 2, about=tensor, fatal=True)
         return None
 
 
@@ -233,9 +233,10 @@ def _mixed_bounds(event: Call, name: str) -> tuple[Value, str] | None:
         return None
     low, high = event.argument(first, "min"), event.argument(first + 1, "max")
     for bound, other, parameter in ((low, high, "min"), (high, low, "max")):
-        value = _number_tensor(bound)
-        if value is not None and type_name(other or Plain()) in NUMERIC:
-            return value, parameter
+        tensor = as_tensor(bound)
+        scalar = tensor is not None and tensor.rank in (0, None)
+        if bound is not None and scalar and type_name(other or Plain()) in NUMERIC:
+            return bound, parameter
     return None
 
 
@@ -248,8 +249,11 @@ def _number_tensor(value: Value | None) -> Value | None:
 
 
 def _is_known_number(tensor: Tensor) -> bool:
-    """A 0-d integer tensor from outside becomes a symbol; one made from a Python number keeps its value."""
-    return tensor.rank == 0 and tensor.dtype == "int" and tensor.role in ("input", "constant")
+    """A 0-d integer tensor from outside becomes a symbol; one made from a Python number keeps its value.
+
+    A tensor from outside that is used as a size can only be such a tensor, so its rank need not be known.
+    """
+    return tensor.dtype in ("int", "") and tensor.role in ("input", "constant")
 
 
 def _is_list(value: Value) -> bool:

@@ -142,7 +142,7 @@ numbers(torch.rand(3, 2))
         if not certainty:
             return None
         message = f"`not` needs the truth of `{context.text(event.node)}`, which is not known while tracing"
-        return Break(message, certainty, about=as_tensor(event.value), result=Plain("bool"))
+        return Break(message, certainty, about=as_tensor(event.value), result=Plain("bool"), fatal=True)
 
 
 def _subjects(event: Call) -> list[Value]:

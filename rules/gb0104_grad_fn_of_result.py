@@ -81,4 +81,4 @@ torch.compile(Head())(torch.rand(2, 3))
         if event.name != "grad_fn" or tensor is None or tensor.role != "result":
             return None
         message = f"`{context.text(event.node)}` reads the autograd graph of a tensor that is still being traced"
-        return Break(message, tensor_certainty(event.receiver), about=tensor)
+        return Break(message, tensor_certainty(event.receiver), about=tensor, fatal=True)

@@ -206,16 +206,18 @@ captured(torch.rand(4), torch.tensor(2))
         if event.operator not in ("in", "not in") or not certainty or context.enabled(SETTING):
             return None
         message = f"`{context.text(event.node)}` searches a tensor, whose contents are not known while tracing"
-        return Break(message, certainty, about=as_tensor(event.right), result=Plain("bool"))
+        return Break(message, certainty, about=as_tensor(event.right), result=Plain("bool"), fatal=True)
 
     def on_index(self, event: Index, context: Context) -> Break | None:
         if context.enabled(SETTING):
             return None
-        bound = _bound(event) or _position(event)
-        if bound is None:
+        bound, position = _bound(event), _position(event)
+        needed = bound or position
+        if needed is None:
             return None
         message = f"`{context.text(event.node)}` needs the value of a tensor, which is not known while tracing"
-        return Break(message, _certainty(bound), about=as_tensor(bound))
+        # Dynamo cannot resume between the making of a slice and its use.
+        return Break(message, _certainty(needed), about=as_tensor(needed), fatal=bound is not None)
 
 
 def _subject(event: Call) -> Value | None:

@@ -71,4 +71,4 @@ widened(torch.rand(3))
         if event.name not in UNTRACED or array is None or array.subclass != "ndarray":
             return None
         message = f"`{context.text(event.node)}` reads an attribute of a NumPy array that Dynamo does not trace"
-        return Break(message, tensor_certainty(event.receiver), about=array)
+        return Break(message, tensor_certainty(event.receiver), about=array, fatal=True)

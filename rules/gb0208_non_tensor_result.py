@@ -118,4 +118,4 @@ queried(torch.rand(3))
         if not certainty:
             return None
         message = f"`{context.text(event.node)}` makes text of a tensor, which a graph cannot hold"
-        return Break(message, certainty, about=as_tensor(event.right), result=Plain("str"))
+        return Break(message, certainty, about=as_tensor(event.right), result=Plain("str"), fatal=True)

@@ -78,7 +78,7 @@ masked(torch.rand(3))
         if not drawn or event.operator in COMPARISONS or any(type_name(v) not in NUMBERS for v in others):
             return None
         message = f"`{context.text(event.node)}` computes with a random number, which Dynamo traces as a tensor"
-        return Break(message, drawn[0].c, about=drawn[0])
+        return Break(message, drawn[0].c, about=drawn[0], fatal=True)
 
 
 def _drawn(value: Value) -> Tensor | None:
