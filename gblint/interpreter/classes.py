@@ -630,7 +630,7 @@ def narrowed(machine: Machine, value: Value, wanted: Value) -> Value:
         if dotted in _MAPPING_TYPES:
             return Mapping({}, None, exact=False)
         return value
-    if isinstance(wanted, Class) and isinstance(value, Unknown | Instance | Plain):
+    if isinstance(wanted, Class) and isinstance(value, Unknown | Instance):
         return Instance(wanted, external_base(machine, wanted), open=True)
     return value
 

@@ -116,7 +116,7 @@ def call(
         answer = machine.emit_call(frame, Call(node, name, args, kwargs, receiver, opaque))
         if answer is not None and answer.result is not None:
             return answer.result
-    found = MODELS.get(name)
+    found = MODELS.get(name) or MODELS.get(dotted)
     if found is not None:
         return found(site)
     return _default(site)

@@ -6,7 +6,7 @@ The data is one JSON file per torch minor release in `data/`, written by `python
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -80,6 +80,8 @@ class Knowledge:
 
         The longest known prefix is replaced, what follows is kept; a name torch does not have comes back unchanged.
         """
+        if dotted.startswith("builtins."):
+            return dotted
         known = self._canonical.get(dotted)
         if known is None:
             known = self._canonical[dotted] = self._resolve_alias(dotted)
@@ -104,9 +106,13 @@ class Knowledge:
         """All that is known of a name, or None."""
         name = self.canonical(qualified)
         if name not in self._entries:
-            raw = self._file.entries.get(name)
+            raw = self._file.entries.get(name.removeprefix("builtins."))
             self._entries[name] = None if raw is None else _entry_decoder.decode(raw)
         return self._entries[name]
+
+    def names(self) -> Iterable[str]:
+        """Every name there is an entry for, in canonical spelling."""
+        return self._file.entries.keys()
 
     def what(self, qualified: str) -> str | None:
         """ "function", "method", "property", "class", "module-class", "constant", "external"; None: unknown."""
