@@ -2,6 +2,7 @@
 # expect: GB0036 @ zoo/detection.py:100
 # expect: GB0007 @ zoo/diffusion.py:82
 # expect: GB0124 @ zoo/diffusion.py:91
+# expect: GB0007 @ zoo/language.py:62
 # expect: GB0170 @ zoo/language.py:77
 # expect: GB0036 @ zoo/moe.py:73
 # expect: GB0291 @ zoo/moe.py:84
@@ -42,7 +43,7 @@ def train_language_model(steps: int = 2) -> LanguageModel:
         optimizer.step()
         optimizer.zero_grad()
     model.eval()
-    sample(compiled, torch.randint(1, config.vocab, (1, 4)), steps=2)
+    sample(compiled, torch.randint(1, config.vocab, (1, config.max_length)), steps=2)
     return model
 
 
