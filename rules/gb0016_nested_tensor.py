@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gblint.rule_api import Break, Call, Compare, Context, GetAttr, Operator, Rule, RuleMeta, Value, as_tensor
+from gblint.rule_api import Break, Call, Compare, Context, Event, GetAttr, Operator, Rule, RuleMeta, Value, as_tensor
 
 
 class NestedTensor(Rule):
@@ -82,21 +82,22 @@ unused(torch.ones(2, 3), torch.nested.nested_tensor([torch.ones(2), torch.ones(3
 
     def on_call(self, event: Call, context: Context) -> Break | None:
         receiver = [event.receiver] if event.receiver is not None else []
-        return _answer([*receiver, *event.args, *event.kwargs.values()], context.text(event.node))
+        return _answer(event, context, [*receiver, *event.args, *event.kwargs.values()])
 
     def on_compare(self, event: Compare, context: Context) -> Break | None:
-        return _answer([event.left, event.right], context.text(event.node))
+        return _answer(event, context, [event.left, event.right])
 
     def on_operator(self, event: Operator, context: Context) -> Break | None:
-        return _answer([event.left, event.right] if event.right is not None else [event.left], context.text(event.node))
+        sides = [event.left] if event.right is None else [event.left, event.right]
+        return _answer(event, context, sides)
 
     def on_getattr(self, event: GetAttr, context: Context) -> Break | None:
-        return _answer([event.receiver], context.text(event.node))
+        return _answer(event, context, [event.receiver])
 
 
-def _answer(values: Iterable[Value], text: str) -> Break | None:
+def _answer(event: Event, context: Context, values: Iterable[Value]) -> Break | None:
     for value in values:
         tensor = as_tensor(value)
         if tensor is not None and tensor.subclass == "nested":
-            return Break(f"`{text}` uses a strided nested tensor, which Dynamo cannot trace", tensor.c, about=tensor)
+            return Break(f"`{context.text(event.node)}` uses a strided nested tensor, which Dynamo cannot trace", tensor.c, about=tensor)
     return None

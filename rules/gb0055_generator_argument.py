@@ -81,12 +81,13 @@ noisy(torch.rand(3))
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
-        text = context.text(event.node)
         if event.callee in TAKES_FUNCTION and as_tensor(event.receiver) is not None:
+            text = context.text(event.node)
             return Break(f"`{text}` calls a Python function for each element, which a graph cannot hold")
         certainty = max((_generator_certainty(v) for v in (*event.args, *event.kwargs.values())), default=0.0)
         if not certainty:
             return None
+        text = context.text(event.node)
         return Break(f"`{text}` is given a torch.Generator, which a graph cannot hold", certainty)
 
 

@@ -28,6 +28,7 @@ from gblint.rule_api import (
     Call,
     Compare,
     Context,
+    Event,
     GetAttr,
     Index,
     Iterate,
@@ -102,28 +103,29 @@ unused(torch.ones(2), LABELS)
 
     def on_call(self, event: Call, context: Context) -> Break | None:
         receiver = [event.receiver] if event.receiver is not None else []
-        return _answer([*receiver, *event.args], context.text(event.node))
+        return _answer(event, context, [*receiver, *event.args])
 
     def on_compare(self, event: Compare, context: Context) -> Break | None:
-        return _answer([event.left, event.right], context.text(event.node))
+        return _answer(event, context, [event.left, event.right])
 
     def on_operator(self, event: Operator, context: Context) -> Break | None:
-        return _answer([event.left, event.right] if event.right is not None else [event.left], context.text(event.node))
+        sides = [event.left] if event.right is None else [event.left, event.right]
+        return _answer(event, context, sides)
 
     def on_getattr(self, event: GetAttr, context: Context) -> Break | None:
-        return _answer([event.receiver], context.text(event.node))
+        return _answer(event, context, [event.receiver])
 
     def on_index(self, event: Index, context: Context) -> Break | None:
-        return _answer([event.base], context.text(event.node))
+        return _answer(event, context, [event.base])
 
     def on_iterate(self, event: Iterate, context: Context) -> Break | None:
-        return _answer([event.value], context.text(event.node))
+        return _answer(event, context, [event.value])
 
 
-def _answer(values: Iterable[Value], text: str) -> Break | None:
+def _answer(event: Event, context: Context, values: Iterable[Value]) -> Break | None:
     for value in values:
         tensor = as_tensor(value)
         if tensor is not None and tensor.subclass == "object array":
-            message = f"`{text}` uses an array of strings or objects, which cannot become a tensor"
+            message = f"`{context.text(event.node)}` uses an array of strings or objects, which cannot become a tensor"
             return Break(message, tensor.c, about=tensor)
     return None

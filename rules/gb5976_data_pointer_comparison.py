@@ -74,9 +74,10 @@ detached(torch.rand(3), torch.rand(3))
 
     @staticmethod
     def _answer(event: Operator | Compare, context: Context, left: Value, right: Value) -> Break | None:
+        if is_none(right) or not any(isinstance(v, Plain) and v.type == POINTER for v in (left, right)):
+            return None
         text = context.text(event.node)
         sides = text.replace("!=", "==").split("==")
-        same = len(sides) == 2 and sides[0].strip() == sides[1].strip()
-        if same or is_none(right) or not any(isinstance(v, Plain) and v.type == POINTER for v in (left, right)):
+        if len(sides) == 2 and sides[0].strip() == sides[1].strip():
             return None
         return Break(f"`{text}` compares addresses, and traced tensors have none")

@@ -425,4 +425,4 @@ def with_mark(function: Function, mark: str) -> Function:
 _NOWHERE = cst.Name("_")
 from gblint.interpreter.source import Tree as _Tree  # noqa: E402
 
-_EMPTY = _Tree(cst.Module([]), 0, 0)
+_EMPTY = _Tree(cst.Module([]), 0, "")

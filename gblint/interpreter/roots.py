@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gblint.index.model import FunctionInfo, ModuleInfo
 
 _NOWHERE = cst.Name("_")
-_EMPTY = Tree(cst.Module([]), 0, 0)
+_EMPTY = Tree(cst.Module([]), 0, "")
 
 
 class RootRun:

@@ -6,28 +6,33 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 if TYPE_CHECKING:
+    from libcst.metadata import CodeRange
+
     from gblint.index.model import ModuleInfo
+    from gblint.interpreter.positions import Positions
+
+WRAPPER = "if True:\n"  # what indented text is put under to be parsed
 
 
 class Tree:
     """A parsed text and, once somebody asks, the positions of its nodes."""
 
-    __slots__ = ("_positions", "module", "shift", "size")
+    __slots__ = ("_positions", "module", "shift", "text")
 
-    def __init__(self, module: cst.Module, shift: int, size: int) -> None:
+    def __init__(self, module: cst.Module, shift: int, text: str) -> None:
         self.module = module
         self.shift = shift
-        self.size = size
-        self._positions: dict[cst.CSTNode, CodeRange] | None = None
+        self.text = text
+        self._positions: Positions | None = None
 
     def position(self, node: cst.CSTNode) -> CodeRange | None:
         """The range of a node, rows counted in the parsed text."""
         if self._positions is None:
-            wrapper = MetadataWrapper(self.module, unsafe_skip_copy=True)
-            self._positions = dict(wrapper.resolve(PositionProvider))  # type: ignore[arg-type]
+            from gblint.interpreter.positions import Positions
+
+            self._positions = Positions(self.module, WRAPPER * self.shift + self.text)
         return self._positions.get(node)
 
 
@@ -88,15 +93,15 @@ class Forest:
     def _parse(self, text: str) -> Tree:
         self.parsed += 1
         if text[:1] in " \t":
-            return Tree(cst.parse_module("if True:\n" + text), 1, len(text))
-        return Tree(cst.parse_module(text), 0, len(text))
+            return Tree(cst.parse_module(WRAPPER + text), 1, text)
+        return Tree(cst.parse_module(text), 0, text)
 
     def _keep(self, text: str, tree: Tree) -> None:
         self._trees[text] = tree
-        self._size += tree.size
+        self._size += len(tree.text)
         while self._size > self._limit and len(self._trees) > 1:
             _, old = self._trees.popitem(last=False)
-            self._size -= old.size
+            self._size -= len(old.text)
 
 
 _PRINTER = cst.Module([])
