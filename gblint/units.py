@@ -51,7 +51,7 @@ class Worker:
         self.project = project
         self.settings = settings
         self._machine = None
-        self._torch_settings: dict[str, str] | None = None
+        self._package_settings: dict[str, dict[str, str]] | None = None
         self._key = settings_key(settings)
 
     # -- cache -----------------------------------------------------------------------------------------------------
@@ -90,6 +90,7 @@ class Worker:
 
         machine = self.machine()
         machine.reset()
+        machine.context.settings = self.torch_settings(info)
         with self.project.track() as used:
             self.project.info(info.path)
             roots = RootRun(machine, info)
@@ -124,19 +125,30 @@ class Worker:
             knowledge = load(self.settings.target_torch)
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
             rules = [rule() for rule in load_rules() if applies(rule.meta.torch, (major, minor))]
-            context = Context(knowledge, (major, minor), self.torch_settings())
+            context = Context(knowledge, (major, minor), {})
             self._machine = Machine(self.project, knowledge, RuleTable(rules, knowledge), context, Forest())
             self._machine.debug = bool(os.environ.get("GBLINT_DEBUG"))
         return self._machine
 
-    def torch_settings(self) -> dict[str, str]:
-        """Torch config values set anywhere in the project, by dotted name."""
-        if self._torch_settings is None:
-            self._torch_settings = {}
+    def torch_settings(self, info: ModuleInfo) -> dict[str, str]:
+        """Torch config values in force for the roots of a file, by dotted name: set in the file itself or in its package.
+
+        Scripts in one folder do not share settings: each is a program of its own.
+        """
+        package = info.name.partition(".")[0] if "." in info.name or info.path.endswith("__init__.py") else ""
+        found = dict(self._settings_by_package().get(package, {})) if package else {}
+        found.update({name: value for name, value, _ in info.torch_settings})
+        return found
+
+    def _settings_by_package(self) -> dict[str, dict[str, str]]:
+        if self._package_settings is None:
+            self._package_settings = {}
             for path in self.project.files:
-                for name, value, _ in self.project.info(path).torch_settings:
-                    self._torch_settings[name] = value
-        return self._torch_settings
+                other = self.project.info(path)
+                if other.torch_settings:
+                    known = self._package_settings.setdefault(other.name.partition(".")[0], {})
+                    known.update({name: value for name, value, _ in other.torch_settings})
+        return self._package_settings
 
 
 def applies(specifier: str, release: tuple[int, int]) -> bool:
