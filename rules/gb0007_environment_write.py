@@ -96,7 +96,8 @@ run(torch.ones(2))
     def on_index(self, event: Index, context: Context) -> Break | None:
         if not event.store or not _is_environment(event.base):
             return None
-        return Break(f"`{context.text(event.node)}` writes the process environment")
+        is_deleted = event.value is None  # `del` cannot be resumed, a store can
+        return Break(f"`{context.text(event.node)}` writes the process environment", fatal=is_deleted)
 
 
 def _is_environment(value: Value) -> bool:

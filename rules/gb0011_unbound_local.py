@@ -106,4 +106,4 @@ later(torch.ones(3), False)
     def on_globals(self, event: Globals, context: Context) -> Break | None:
         if event.kind != "unbound":
             return None
-        return Break(f"`{event.name}` has no value on this path")
+        return Break(f"`{event.name}` has no value on this path", fatal=True)

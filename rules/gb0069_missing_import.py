@@ -103,4 +103,4 @@ fused(torch.ones(2))
         if event.found:
             return None
         certainty = 0.9 if event.guarded else 0.6
-        return Break(f"`{event.module}` is not installed: the import fails while tracing", certainty)
+        return Break(f"`{event.module}` is not installed: the import fails while tracing", certainty, fatal=True)

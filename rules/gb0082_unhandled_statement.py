@@ -111,4 +111,5 @@ shared(torch.ones(2))
     def on_delete(self, event: Delete, context: Context) -> Break | None:
         if event.kind not in KINDS:
             return None
-        return Break(f"`del {event.name}` deletes a {KINDS[event.kind]}, an instruction that Dynamo does not handle")
+        message = f"`del {event.name}` deletes a {KINDS[event.kind]}, an instruction that Dynamo does not handle"
+        return Break(message, fatal=True)

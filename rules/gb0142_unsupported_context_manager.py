@@ -25,7 +25,7 @@ Limits:
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Context, Enter, External, Instance, Rule, RuleMeta, Tensor, members
+from gblint.rule_api import Break, Context, Enter, External, Instance, Rule, RuleMeta, Stream, members
 
 LOCKS = frozenset(
     {
@@ -212,7 +212,7 @@ with LOCK:
         if not certainty:
             return None
         text = context.text(event.node)
-        return Break(f"Dynamo cannot enter the context manager `{text}`", certainty, about=event.manager)
+        return Break(f"Dynamo cannot enter the context manager `{text}`", certainty, about=event.manager, fatal=True)
 
     def _certainty(self, event: Enter, context: Context) -> float:
         name = event.callee
@@ -227,8 +227,8 @@ with LOCK:
                 best = max(best, 0.9 if self._outside_breaks(member, name, context) else 0.0)
             elif isinstance(member, External) and context.knowledge.canonical(member.dotted) == "torch.device":
                 best = 1.0
-            elif isinstance(member, Tensor):
-                best = max(best, member.c * 0.5)
+            elif isinstance(member, Stream) and member.kind == "generator" and member.passed_in:
+                best = max(best, 0.9 if context.torch < (2, 14) else 0.0)
         return best
 
     def _outside_breaks(self, manager: Instance, name: str, context: Context) -> bool:

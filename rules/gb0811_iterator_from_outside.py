@@ -23,6 +23,8 @@ Limits:
 
 from __future__ import annotations
 
+import libcst as cst
+
 from gblint.rule_api import Break, Context, Instance, Iterate, Rule, RuleMeta, Stream, Value, members
 
 FINE = ("range", "dict_keys")
@@ -174,7 +176,8 @@ unused(torch.ones(2), zip([1], [2]))
             return None
         certainty = 0.95 if len(kinds) == len(members(event.value)) else 0.6
         message = f"`{context.text(event.node)}` is a {kinds[0]} made outside the compiled region"
-        return Break(message, certainty, about=event.value)
+        # A loop or unpacking cannot be resumed, a call (`list(pairs)`) can.
+        return Break(message, certainty, about=event.value, fatal=not isinstance(event.node, cst.Call))
 
 
 def _from_outside(value: Value, context: Context) -> str:
