@@ -108,7 +108,7 @@ class Worker:
             findings = findings_of(machine, calls)
         return UnitResult(
             info.path, mode, findings, sorted(machine.reached), calls.pack(),
-            roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut, roots.internal,
+            roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut, [*roots.internal, *sorted(machine.rule_errors)],
             roots.by_script, sorted((p, self.project.digest(p)) for p in used.files), sorted(used.missing),
         )  # fmt: skip
 

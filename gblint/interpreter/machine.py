@@ -101,6 +101,7 @@ class Machine:
         self.entries: dict[str, str] = {}  # kinds of the roots by name
         self.places: dict[str, tuple[str, int]] = {}  # of functions by name
         self.unresolved: set[str] = set()
+        self.rule_errors: set[str] = set()
         self.script = ""  # the file that is run as the main program
         self.compiled: list[tuple[Compiled, Frame, cst.CSTNode | None]] = []
         self.entered: set[int] = set()
@@ -130,7 +131,13 @@ class Machine:
         best: Break | None = None
         chosen = None
         for rule, handler in entries:
-            answer = handler(event, self.context)
+            try:
+                answer = handler(event, self.context)
+            except Exception as error:  # a rule at fault loses its own answer, nothing else
+                self.rule_errors.add(f"rule {rule.meta.code} {rule.meta.slug}: {type(error).__name__}: {error}")
+                if self.debug:
+                    raise
+                continue
             if answer is None or answer.certainty <= 0.05:
                 continue
             if best is None or answer.certainty * rule.meta.confidence > best.certainty * chosen.meta.confidence:  # type: ignore[union-attr]
