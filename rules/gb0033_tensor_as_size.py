@@ -2,7 +2,7 @@
 
 What breaks:
     `torch.zeros(n)`, `torch.arange(n)`, `x.view(n, -1)`, `x.split([a, b])`, `F.pad(x, (0, n))`, `x.repeat(n, 1)`,
-    `F.dropout(x, p)`, `x.clamp(0, t)` and the like with a 0-d tensor computed in the region; a list times a tensor.
+    `F.dropout(x, p)`, `x.clamp(0, t)` and the like with a 0-d tensor computed in the region.
 Why Dynamo breaks:
     The function asks the tensor for its value while it is traced, and a traced tensor has a shape but no value.
 Example:
@@ -28,7 +28,6 @@ from gblint.rule_api import (
     Break,
     Call,
     Context,
-    Operator,
     Plain,
     Rule,
     RuleMeta,
@@ -36,7 +35,6 @@ from gblint.rule_api import (
     Tensor,
     Value,
     as_tensor,
-    members,
     tensor_certainty,
     type_name,
 )
@@ -112,16 +110,10 @@ def dropped(x: torch.Tensor):
 def shifted(x: torch.Tensor, steps: torch.Tensor):
     return torch.roll(x, steps.sum()) + 1  # GB0033
 
-@torch.compile
-def repeated(x: torch.Tensor, n: torch.Tensor):
-    weights = [1.0] * n.sum()  # GB0033
-    return x * len(weights)
-
 pieces(torch.rand(5), torch.tensor([2, 3]))
 bounded(torch.rand(3))
 dropped(torch.rand(3))
 shifted(torch.rand(3), torch.tensor([1, 1]))
-repeated(torch.rand(3), torch.tensor([1, 1]))
 """,
     )
     CLEAN = (
@@ -178,17 +170,6 @@ given(torch.rand(4), torch.tensor(2))
         text = context.text(event.node)
         message = f"`{text}` needs a number for `{parameter}` and gets a tensor, whose value is not known while tracing"
         return Break(message, certainty, about=as_tensor(value))
-
-    def on_operator(self, event: Operator, context: Context) -> Break | None:
-        if event.operator not in ("*", "*=") or event.right is None or context.enabled(SETTING):
-            return None
-        for repeated, count in ((event.left, event.right), (event.right, event.left)):
-            tensor = as_tensor(count)
-            if _is_list(repeated) and tensor is not None and tensor.subclass != "ndarray":
-                text = context.text(event.node)
-                message = f"`{text}` repeats a sequence by a tensor, whose value is not known while tracing"
-                return Break(message, tensor_certainty(count) ** 2, about=tensor, fatal=True)
-        return None
 
 
 def _tensor_for_number(event: Call, context: Context, name: str) -> tuple[Value, str] | None:
@@ -254,8 +235,3 @@ def _is_known_number(tensor: Tensor) -> bool:
     A tensor from outside that is used as a size can only be such a tensor, so its rank need not be known.
     """
     return tensor.dtype in ("int", "") and tensor.role in ("input", "constant")
-
-
-def _is_list(value: Value) -> bool:
-    kinds = ("list", "tuple", "str")
-    return all((isinstance(m, Sequence) and m.kind in kinds) or type_name(m) in kinds for m in members(value))

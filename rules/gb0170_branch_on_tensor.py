@@ -1,9 +1,8 @@
 """Python control flow that depends on the value of a tensor.
 
 What breaks:
-    `if`, `while`, a conditional expression, `and`, `or`, a comprehension's filter, `match`, `any()` and `all()` over
-    tensors, when the thing tested is a tensor. An `assert` breaks only if its message is not a constant, or if the
-    tensor is negated or followed by `and` / `or`.
+    `if`, `while`, a conditional expression, `and`, `or`, a comprehension's filter, `match`, a chained comparison,
+    `any()` and `all()` over tensors, when the thing tested is a tensor.
 Why Dynamo breaks:
     It traces one path through the code, with tensors that have a shape and a dtype but no contents. Which way the
     branch goes is known only when the graph has run, so the graph ends there and the rest becomes a second one.
@@ -14,12 +13,12 @@ Instead:
     x = x.masked_fill(mask, 0.0)
 Fix:
     Compute both sides and choose with `torch.where`, drop a shortcut that only saves work, use `torch.cond` for
-    large bodies, or keep the flag as a Python bool. For checks use `torch._assert_async` or an assert with a
-    constant message.
+    large bodies, or keep the flag as a Python bool.
 Torch versions:
-    Every release. Asserts with a constant message have become part of the graph since 2.1.
+    Every release.
 Limits:
-    A branch on a size (`x.shape[0] > 2`) or on `x is None` is fine and not reported.
+    A branch on a size (`x.shape[0] > 2`) or on `x is None` is fine. An `assert` is a matter of its own: with a constant
+    message it becomes part of the graph.
 """
 
 from __future__ import annotations
@@ -27,14 +26,10 @@ from __future__ import annotations
 from gblint.rule_api import (
     Branch,
     Break,
-    Call,
     Context,
     DataScalar,
     Rule,
     RuleMeta,
-    Sequence,
-    Stream,
-    Tensor,
     Value,
     as_tensor,
     members,
@@ -44,7 +39,6 @@ from gblint.rule_api import (
 WORDS = {
     "if": "An `if`", "while": "A `while` loop", "ternary": "A conditional expression", "and": "An `and`",
     "or": "An `or`", "filter": "A comprehension filter", "match": "A `match`",
-    "assert": "An assert with a computed message",
 }  # fmt: skip
 
 
@@ -58,7 +52,6 @@ class BranchOnTensor(Rule):
         category="fundamental",
         advice="Choose with torch.where, or drop the shortcut; use torch.cond for large bodies.",
     )
-    calls = ("builtins.all", "builtins.any")
     BREAKS = (
         """
 import torch
@@ -120,36 +113,13 @@ every(torch.rand(3))
 """,
         """
 import torch
-
-@torch.compile
-def formatted(x: torch.Tensor):
-    assert (x >= 0).all(), f"negative values in {tuple(x.shape)}"  # GB0170
-    return x + 1
-
-@torch.compile
-def negated(x: torch.Tensor):
-    assert not torch.isnan(x).any(), "nan"  # GB0170
-    return x + 1
-
-@torch.compile
-def joined(x: torch.Tensor):
-    assert x.min() >= 0 and x.max() <= 1, "out of range"  # GB0170
-    return x + 1
+from torch import nn
 
 @torch.compile
 def member(x: torch.Tensor, kind: torch.Tensor):
     if kind in (0, 1):  # GB0170
         x = x * 2
     return x + 1
-
-formatted(torch.rand(3))
-negated(torch.rand(3))
-joined(torch.rand(3))
-member(torch.rand(3), torch.tensor(1))
-""",
-        """
-import torch
-from torch import nn
 
 class Normalized(nn.Module):
     def __init__(self):
@@ -162,6 +132,7 @@ class Normalized(nn.Module):
             x = x - x.mean()
         return x * self.scale
 
+member(torch.rand(3), torch.tensor(1))
 torch.compile(Normalized())(torch.rand(2, 3))
 """,
         """
@@ -209,19 +180,6 @@ sizes(torch.rand(3, 2), torch.rand(3, 2) > 0.5)
 import torch
 
 @torch.compile
-def checks(x: torch.Tensor):
-    assert (x >= 0).all()
-    assert x.sum() > 0, "all zero"
-    assert x.shape[0] == 3, f"expected 3 rows, got {x.shape[0]}"
-    torch._assert_async(torch.isfinite(x).all())
-    return x + 1
-
-checks(torch.rand(3))
-""",
-        """
-import torch
-
-@torch.compile
 def elementwise(x: torch.Tensor, mask: torch.Tensor):
     y = torch.where(x.sum() > 0, x, -x)
     z = (x > 0) & ~mask | (x < -1)
@@ -259,7 +217,7 @@ torch.compile(Gate())(torch.rand(2, 3))
     )
 
     def on_branch(self, event: Branch, context: Context) -> Break | None:
-        if event.kind not in WORDS or (event.kind == "assert" and event.plain_message):
+        if event.kind not in WORDS:
             return None
         certainty = max(tensor_certainty(event.value), _scalar_certainty(event.value))
         if not certainty:
@@ -268,23 +226,7 @@ torch.compile(Gate())(torch.rand(2, 3))
         message = f"{WORDS[event.kind]} depends on the contents of `{text}`, which are not known while tracing"
         return Break(message, certainty, about=as_tensor(event.value) or event.value)
 
-    def on_call(self, event: Call, context: Context) -> Break | None:
-        element = _element(event.args[0]) if len(event.args) == 1 else None
-        certainty = tensor_certainty(element)
-        if element is None or not certainty:
-            return None
-        message = f"`{context.text(event.node)}` decides on the contents of tensors, which are not known while tracing"
-        return Break(message, certainty, about=as_tensor(element))
-
 
 def _scalar_certainty(value: Value) -> float:
     """1 for a number read from a tensor that stayed in the graph."""
     return 1.0 if any(isinstance(m, DataScalar) for m in members(value)) else 0.0
-
-
-def _element(value: Value) -> Value | None:
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, Sequence | Stream) and (value.items or value.elem is not None):
-        return value.element()
-    return None
