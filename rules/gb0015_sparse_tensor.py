@@ -129,5 +129,6 @@ def _answer(event: Event, context: Context, values: Iterable[Value]) -> Break | 
     for value in values:
         tensor = as_tensor(value)
         if tensor is not None and tensor.subclass == "sparse":
-            return Break(f"`{context.text(event.node)}` uses a sparse tensor, which Dynamo cannot trace", tensor.c, about=tensor)
+            message = f"`{context.text(event.node)}` uses a sparse tensor, which Dynamo cannot trace"
+            return Break(message, tensor.c, about=tensor, fatal=True)
     return None

@@ -99,5 +99,6 @@ def _answer(event: Event, context: Context, values: Iterable[Value]) -> Break | 
     for value in values:
         tensor = as_tensor(value)
         if tensor is not None and tensor.subclass == "nested":
-            return Break(f"`{context.text(event.node)}` uses a strided nested tensor, which Dynamo cannot trace", tensor.c, about=tensor)
+            message = f"`{context.text(event.node)}` uses a strided nested tensor, which Dynamo cannot trace"
+            return Break(message, tensor.c, about=tensor, fatal=True)
     return None

@@ -106,4 +106,4 @@ step(torch.ones(2))
     def on_raise(self, event: Raise, context: Context) -> Break | None:
         if event.caught:
             return None
-        return Break(f"`{context.text(event.node)}` leaves the compiled function", 0.9)
+        return Break(f"`{context.text(event.node)}` leaves the compiled function", 0.9, fatal=True)

@@ -156,7 +156,8 @@ run(torch.ones(2), Queue())
     def on_call(self, event: Call, context: Context) -> Break | None:
         text = context.text(event.node)
         if event.callee == "mark:cached_property":
-            return Break(f"`{text}` is a cached_property: its first read takes a lock, which Dynamo cannot enter", 0.8, fatal=True)
+            message = f"`{text}` is a cached_property: its first read takes a lock, which Dynamo cannot enter"
+            return Break(message, 0.8, fatal=True)
         if event.callee == "mark:context_decorator":
             return Break(f"`{text}` calls a function wrapped by a context manager object made outside")
         is_method = event.receiver is not None or not event.callee.startswith(("queue.", "concurrent."))

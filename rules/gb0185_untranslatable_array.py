@@ -127,5 +127,5 @@ def _answer(event: Event, context: Context, values: Iterable[Value]) -> Break | 
         tensor = as_tensor(value)
         if tensor is not None and tensor.subclass == "object array":
             message = f"`{context.text(event.node)}` uses an array of strings or objects, which cannot become a tensor"
-            return Break(message, tensor.c, about=tensor)
+            return Break(message, tensor.c, about=tensor, fatal=True)
     return None

@@ -93,14 +93,14 @@ label(torch.ones(2), ["a"])
     def on_format(self, event: Format, context: Context) -> Break | None:
         if event.kind != "repr":
             return None
-        return _answer(event.value, context.text(event.node))
+        return _answer(event.value, context.text(event.node), fatal=True)
 
 
-def _answer(value: Value, text: str) -> Break | None:
+def _answer(value: Value, text: str, fatal: bool = False) -> Break | None:
     inner = value
     if isinstance(value, Sequence | Mapping) and (value.items or value.elem is not None):
         inner = value.element()
     certainty = tensor_certainty(inner)
     if not certainty or (isinstance(value, Sequence) and value.kind == "size"):
         return None
-    return Break(f"`{text}` needs the contents of a tensor as text", certainty, about=as_tensor(inner))
+    return Break(f"`{text}` needs the contents of a tensor as text", certainty, about=as_tensor(inner), fatal=fatal)

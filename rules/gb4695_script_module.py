@@ -120,17 +120,18 @@ scripted(torch.compile(net)(torch.ones(1, 2)))
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
-        return Break(f"`{context.text(event.node)}` runs a TorchScript module, which has no Python code to trace", 0.95)
+        text = context.text(event.node)
+        return Break(f"`{text}` runs a TorchScript module, which has no Python code to trace", 0.95, fatal=True)
 
     def on_compare(self, event: Compare, context: Context) -> Break | None:
         if not (_is_script(event.left) or _is_script(event.right)):
             return None
-        return Break(f"`{context.text(event.node)}` looks at a TorchScript module", 0.9)
+        return Break(f"`{context.text(event.node)}` looks at a TorchScript module", 0.9, fatal=True)
 
     def on_getattr(self, event: GetAttr, context: Context) -> Break | None:
         if not _is_script(event.receiver):
             return None
-        return Break(f"`{context.text(event.node)}` reads an attribute of a TorchScript module", 0.9)
+        return Break(f"`{context.text(event.node)}` reads an attribute of a TorchScript module", 0.9, fatal=True)
 
 
 def _is_script(value: Value) -> bool:
