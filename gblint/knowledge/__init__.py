@@ -89,7 +89,6 @@ class Knowledge:
 
     def _resolve_alias(self, dotted: str) -> str:
         aliases, entries = self._file.aliases, self._file.entries
-        dotted = dotted.removeprefix("builtins.")
         if dotted in entries and dotted not in aliases:
             return dotted
         end = len(dotted)

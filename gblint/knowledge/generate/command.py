@@ -21,18 +21,19 @@ Result = TypeVar("Result")
 @click.command()
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Directory to write to.")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Programs compiled at a time.")
-def main(out: Path, jobs: int) -> None:
+@click.option("--keep-breaks", is_flag=True, help="Take breaks from the file that is there instead of measuring them.")
+def main(out: Path, jobs: int, keep_breaks: bool) -> None:
     """Measure the installed torch and write torch-MAJOR.MINOR.json into the directory OUT."""
     warnings.simplefilter("ignore")
-    data = generate(jobs)
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"torch-{'.'.join(torch.__version__.split('.')[:2])}.json"
+    data = generate(jobs, write.read(path) if keep_breaks else None)
     path.write_text(write.encode(data))
     click.echo(f"{path}: {len(data['entries'])} entries, {path.stat().st_size / 1e6:.2f} MB")
 
 
-def generate(jobs: int) -> dict[str, Any]:
-    """All sections of the data file, in their order."""
+def generate(jobs: int, earlier: write.Earlier | None = None) -> dict[str, Any]:
+    """All sections of the data file, in their order; breaks come from an earlier file if one is given."""
     stage("warm-up", breaks.warm_up)
     kept, aliases = stage("names", lambda: names.canonical_names(names.public_objects()))
     aliases.update(names.attribute_aliases(kept))
@@ -41,7 +42,11 @@ def generate(jobs: int) -> dict[str, Any]:
     known = stage("operators", lambda: runs.refine(known, aliases, by_id))
     known = stage("modules", lambda: runs.refine_modules(known, by_id))
     known = curated.apply(known)
-    contexts, gb_types = measure_breaks(known, aliases, by_id, jobs)
+    if earlier is None:
+        contexts, gb_types = measure_breaks(known, aliases, by_id, jobs)
+    else:
+        verdicts.keep(known, earlier.entries)
+        contexts, gb_types = earlier.context_managers, earlier.gb_types
     return {
         "torch": torch.__version__.partition("+")[0],
         "python": ".".join(map(str, sys.version_info[:2])),

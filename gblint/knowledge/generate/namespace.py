@@ -292,6 +292,7 @@ def _plain_objects() -> dict[str, Any]:
 
 
 def _torch_objects() -> dict[str, Any]:
+    disable: Any = torch.compiler.disable
     layer = torch.nn.Linear(3, 3)
     optimizer = torch.optim.SGD(layer.parameters(), 0.1)
     lengths, param_with_grad = torch.tensor([4]), torch.nn.Parameter(torch.ones(3))
@@ -313,7 +314,7 @@ def _torch_objects() -> dict[str, Any]:
         "scaler": torch.amp.GradScaler("cpu"),
         "generator": torch.Generator(),
         "rng_state": torch.get_rng_state(),
-        "disabled": torch.compiler.disable(f),
+        "disabled": disable(f),
         "vector": torch.ones(12),
         "transformed": torch.distributions.TransformedDistribution,
         "spectrum": torch.stft(torch.ones(12), 4, window=torch.ones(4), return_complex=True),

@@ -107,7 +107,7 @@ def _resolve(name: str) -> Any:
 
 
 def tensor_method_probes() -> list[Probe]:
-    """Every public method of a tensor, with what a tensor method may take."""
+    """Every public method of a tensor made inside the region, with what a tensor method may take."""
     pool = (
         "",
         "t",
@@ -151,8 +151,18 @@ def tensor_method_probes() -> list[Probe]:
         "t.shape",
     )
     names = [n for n in dir(torch.Tensor) if not n.startswith("_") and callable(getattr(torch.Tensor, n, None))]
-    receivers = ("t", "i", "t[0]", "(t @ t.T)", "t[:3]", "t.to(torch.complex64)", "i[:, 0]")
-    return [Probe(f"torch.Tensor.{n}", tuple(f"{r}.{n}({a})" for r in receivers for a in pool)) for n in names]
+    found = [Probe(f"torch.Tensor.{n}", _tensor_calls(n, pool, "t.clone()", *_OTHER_RECEIVERS)) for n in names]
+    # A method that changes a tensor itself (`t.squeeze_()`) may be refused on an input of the graph alone.
+    return found + [
+        Probe(f"torch.Tensor.{n}@input", _tensor_calls(n, pool, "t", "i")) for n in names if n.endswith("_")
+    ]
+
+
+_OTHER_RECEIVERS = ("i.clone()", "t[0]", "(t @ t.T)", "t[:3]", "t.to(torch.complex64)", "i[:, 0]")
+
+
+def _tensor_calls(method: str, pool: tuple[str, ...], *receivers: str) -> tuple[str, ...]:
+    return tuple(f"{receiver}.{method}({arguments})" for receiver in receivers for arguments in pool)
 
 
 def measure(probe: Probe, names: dict[str, Any]) -> Measured:

@@ -195,6 +195,17 @@ def add_python_forms(entries: dict[str, Entry], found: dict[str, Measured]) -> N
                 _update(entries, name, "probe", forms={**entries[name].forms, "python-as-number": measured.as_number})
 
 
+def keep(entries: dict[str, Entry], earlier: dict[str, Entry]) -> None:
+    """Copies what is known of breaks from the entries of an earlier run."""
+    fields = ("verdict", "forms", "probe", "type", "dynamic")
+    for name, old in earlier.items():
+        facts = {field: value for field in fields if (value := getattr(old, field))}
+        if facts:
+            entry = entries.setdefault(name, Entry(old.what))
+            sources = {**entry.sources, **{f: old.sources[f] for f in facts if f in old.sources}}
+            entries[name] = msgspec.structs.replace(entry, sources=sources, **facts)
+
+
 def _dynamic(name: str, verdicts: set[str | None]) -> dict[str, str]:
     if name in CONDITIONS:
         return {"dynamic": CONDITIONS[name]}

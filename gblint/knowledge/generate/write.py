@@ -29,10 +29,14 @@ def _compact(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def read_entries(path: Path) -> dict[str, Entry]:
-    """Entries of an earlier run, to keep what is not measured again."""
-    return msgspec.json.decode(path.read_bytes(), type=_Entries).entries if path.exists() else {}
+class Earlier(msgspec.Struct):
+    """What is kept of an earlier run: breaks."""
 
-
-class _Entries(msgspec.Struct):
     entries: dict[str, Entry]
+    context_managers: dict[str, str]
+    gb_types: dict[str, str]
+
+
+def read(path: Path) -> Earlier:
+    """The data of an earlier run. Raises FileNotFoundError when there is none."""
+    return msgspec.json.decode(path.read_bytes(), type=Earlier)
