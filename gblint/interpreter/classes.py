@@ -160,6 +160,15 @@ def own_attr(machine: Machine, cls: Class, name: str) -> Value | None:
     return None
 
 
+def undecorated(machine: Machine, cls: Class, name: str) -> Function | None:
+    """A method as its `def` stands in the source, decorators left aside; None if no class in view defines it."""
+    for ancestor in mro(machine, cls):
+        if isinstance(ancestor, Class) and name in ancestor.info.methods:
+            info = ancestor.module.functions[ancestor.info.methods[name]]
+            return Function(ancestor.module, info.qualname, info, owner=ancestor)
+    return None
+
+
 def _class_binding(machine: Machine, cls: Class, name: str) -> Value:
     from gblint.interpreter.globals import preferred
     from gblint.interpreter.statements import execute_statement

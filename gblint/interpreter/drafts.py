@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gblint.rule_api import Rule
 
 SURE = 0.5  # a break less certain than this masks nothing
+SAME_STEP = {"construct": "call"}  # events that tell of one instruction in two ways
 
 
 class RootLabel:
@@ -28,16 +29,21 @@ class RootLabel:
 
 
 class Draft:
-    """One predicted break; the same place found again keeps the surer and hotter of both."""
+    """One predicted break; the same place found again keeps the surer and hotter of both.
+
+    event: kind of the event it answers. Dynamo may break several times on one expression (a manager is made, then
+    entered), but only once for each kind.
+    """
 
     __slots__ = (
-        "answer", "certainty", "chunk", "consequence", "direct", "function", "guards", "inner", "loops", "masked_by", "node", "path", "root", "rule",
+        "answer", "certainty", "chunk", "consequence", "direct", "event", "function", "guards", "inner", "loops", "masked_by", "node", "path", "root", "rule",
     )  # fmt: skip
 
-    def __init__(self, rule: Rule, answer: Break, node: cst.CSTNode, frame: Frame, root: RootLabel) -> None:
+    def __init__(self, rule: Rule, answer: Break, node: cst.CSTNode, frame: Frame, root: RootLabel, event: str) -> None:
         self.rule = rule
         self.answer = answer
         self.node = node
+        self.event = SAME_STEP.get(event, event)
         self.chunk = frame.chunk
         self.certainty = answer.certainty
         self.guards = frame.guards
@@ -73,10 +79,10 @@ class Drafts:
         self.by_place: dict[tuple[str, int, int, str], Draft] = {}
         self._logs: list[tuple[Frame, list[tuple[Draft, int, int]]]] = []
 
-    def record(self, machine: Machine, frame: Frame, rule: Rule, answer: Break, node: cst.CSTNode) -> Draft:
+    def record(self, machine: Machine, frame: Frame, rule: Rule, answer: Break, node: cst.CSTNode, event: str) -> Draft:
         """Keep a break found in `frame` and let it take effect on the frames around it."""
         key = (frame.module.path, frame.chunk.first, id(node), rule.meta.code)
-        draft = Draft(rule, answer, node, frame, machine.root)
+        draft = Draft(rule, answer, node, frame, machine.root, event)
         consequence, masked_by = self._take_effect(frame, draft, answer.certainty, answer.fatal)
         draft.consequence, draft.masked_by = consequence, masked_by
         known = self.by_place.get(key)

@@ -22,12 +22,13 @@ class Frame:
     traced: Dynamo symbolically executes it; otherwise the code runs eagerly and nothing is reported.
     starts: Dynamo starts a frame here (a root, or a function called from a frame that runs eagerly).
     fallen: the draft of the break that threw this frame back to eager, if any.
+    eager: frames of code Dynamo never sees on the stack up to here.
     guards: unresolved conditions between the root and the current statement.
     loops: nested loops around the current statement, those of the callers included.
     """
 
     __slots__ = (
-        "blocks", "call_node", "caller", "chunk", "depth", "env", "facts", "fallen", "function", "global_names",
+        "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "global_names",
         "guards", "hard", "loop_exits", "loops", "module", "returns", "starts", "traced", "yields",
     )  # fmt: skip
 
@@ -51,6 +52,7 @@ class Frame:
         self.traced = traced
         self.starts = starts
         self.depth: int = caller.depth + 1 if caller is not None else 0
+        self.eager: int = 0 if traced or caller is None else caller.eager + 1
         self.guards: int = caller.guards if caller is not None else 0
         self.loops: int = caller.loops if caller is not None else 0
         self.blocks: list[str] = []

@@ -201,6 +201,24 @@ def call_key(args: list[Value], kwargs: dict[str, Value], traced: bool, starts: 
     return key
 
 
+def family(identity: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
+    """The calls that may answer for each other once a function has been run often: same code, and the same classes and
+    functions among the arguments, since what those do is not alike."""
+    return (identity, *(_code_of(a) for a in args), *(_code_of(a) for a in kwargs.values()))
+
+
+def _code_of(value: Value) -> Any:
+    if isinstance(value, Instance):
+        return (value.cls.module.path, value.cls.info.start) if value.cls is not None else value.base
+    if isinstance(value, Function):
+        return identity(value)
+    if isinstance(value, Bound):
+        return (_code_of(value.function), _code_of(value.receiver))
+    if isinstance(value, Class):
+        return (value.module.path, value.info.start)
+    return None
+
+
 # -- running ------------------------------------------------------------------------------------------------------
 
 

@@ -114,20 +114,20 @@ class Machine:
         """Tell the rules of an event; record the likeliest break among their answers and return it."""
         if not frame.traced:
             return None
-        return self._ask(frame, self.table.by_kind[kind], event)
+        return self._ask(frame, kind, self.table.by_kind[kind], event)
 
     def emit_call(self, frame: Frame, event: Call) -> Break | None:
         """Like `emit`, for calls (which are filtered by callee)."""
         if not frame.traced:
             return None
         entries = self.table.for_callee(event.callee)
-        return self._ask(frame, entries, event) if entries else None
+        return self._ask(frame, "call", entries, event) if entries else None
 
     def listens(self, frame: Frame, kind: str) -> bool:
         """False if no rule would hear such an event, so that it need not be made."""
         return frame.traced and bool(self.table.by_kind[kind])
 
-    def _ask(self, frame: Frame, entries: list[Entry], event: Event) -> Break | None:
+    def _ask(self, frame: Frame, kind: str, entries: list[Entry], event: Event) -> Break | None:
         best: Break | None = None
         chosen = None
         for rule, handler in entries:
@@ -143,7 +143,7 @@ class Machine:
             if best is None or answer.certainty * rule.meta.confidence > best.certainty * chosen.meta.confidence:  # type: ignore[union-attr]
                 best, chosen = answer, rule
         if best is not None and chosen is not None:
-            self.drafts.record(self, frame, chosen, best, best.node or event.node)
+            self.drafts.record(self, frame, chosen, best, best.node or event.node, kind)
         return best
 
     # -- calling -----------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class Machine:
         identity = functions.identity(function)
         if frame.depth > MAX_DEPTH or self.active.count(identity) > 1:
             return Unknown("recursion")
-        if not frame.traced and len(self.active) > EAGER_DEPTH:
+        if not frame.traced and frame.eager > EAGER_DEPTH:
             return Unknown("call too deep in code that is not compiled")
         tree = functions.tree_of(self, function)
         if tree is None:
@@ -246,7 +246,7 @@ class Machine:
         self._note_call(frame, function, node)
         starts = frame.traced and frame.fallen is not None
         key = functions.call_key(args, kwargs, frame.traced, starts)
-        contexts = self.memo.setdefault(identity, {})
+        contexts = self.memo.setdefault(functions.family(identity, args, kwargs), {})
         memo = contexts.get(key)
         if memo is None and len(contexts) >= MAX_CONTEXTS:
             memo = next(iter(contexts.values()))

@@ -135,8 +135,8 @@ class RootRun:
         if cls is None or not classes.is_module_class(machine, cls):
             return
         forward = classes.class_attr(machine, cls, "forward")
-        function = _plain_function(forward)
-        if function is None or function.info is None:
+        function = classes.undecorated(machine, cls, "forward") or _plain_function(forward)
+        if forward is None or function is None:
             return
         if label.kind == "assumed":
             if (function.module.path, function.qualname) in machine.reached and "forward" in cls.info.methods:
@@ -145,7 +145,7 @@ class RootRun:
                 return
             self.counts["assumed"] += 1
         instance = modules.example(machine, cls, self.frame)
-        self._run(Bound(forward, instance), function, label, skip=1)  # type: ignore[arg-type]
+        self._run(Bound(forward, instance), function, label, skip=1)
 
     def guessed(self) -> None:
         """Every function and method that no other root has executed."""
@@ -176,9 +176,9 @@ class RootRun:
     def _enter(self, value: Value, info: FunctionInfo, label: RootLabel, eager: bool = False) -> None:
         """Run a function or method with guessed arguments."""
         target = value.target if isinstance(value, Compiled) else value
-        function = _plain_function(target)
-        if function is None:
-            function = Function(self.module, info.qualname, info, owner=class_value(self.machine, self.module, info.owner) if info.owner else None)
+        owner = class_value(self.machine, self.module, info.owner) if info.owner else None
+        function = Function(self.module, info.qualname, info, owner=owner)
+        if _plain_function(target) is None:
             target = function
         kind = classes._binding_kind(function)
         if info.owner and kind != "static":
