@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 from functools import lru_cache
 from importlib.metadata import entry_points
@@ -14,6 +15,11 @@ def _classes(module_name: str) -> list[type[Rule]]:
     module = importlib.import_module(module_name)
     found = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, Rule) and c is not Rule]
     return [c for c in found if c.__module__ == module_name]
+
+
+def documentation(rule: type[Rule]) -> str:
+    """What a rule's author wrote about it: the docstring of its module, with the fixed headings."""
+    return inspect.cleandoc(importlib.import_module(rule.__module__).__doc__ or rule.__doc__ or rule.meta.summary)
 
 
 @lru_cache(maxsize=1)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-
 import click
 
 from gblint.cli.main import print_out
 from gblint.errors import GblintError, suggest
-from gblint.registry import load_rules
+from gblint.registry import documentation, load_rules
 from gblint.rule_api import Rule
 
 
@@ -32,5 +30,4 @@ def _page(rule: type[Rule]) -> str:
     meta = rule.meta
     title = f"{meta.code} {meta.slug}"
     facts = f"Category: {meta.category}. torch {meta.torch}. Since gblint {meta.since}."
-    text = inspect.cleandoc(rule.__doc__ or meta.summary)
-    return f"{title}\n{'=' * len(title)}\n\n{text}\n\nInstead: {meta.advice}\n{facts}\n{meta.url}\n"
+    return f"{title}\n{'=' * len(title)}\n\n{documentation(rule)}\n\nInstead: {meta.advice}\n{facts}\n{meta.url}\n"

@@ -1,0 +1,194 @@
+"""`python -m gblint.devtools.docs` writes the parts of the documentation that follow from the code.
+
+These are the pages in docs/rules/, made of the rules' metadata and docstrings, and the excerpt of a report in the
+README, made by running gblint on corpus/models. With --check nothing is written: the command lists what is out of date
+and exits with 1.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import groupby, pairwise
+from pathlib import Path
+
+import click
+
+from gblint.checking import Options, check
+from gblint.registry import documentation, load_rules
+from gblint.report import FORMATS, Style
+from gblint.rule_api import Rule
+
+ROOT = Path(__file__).parents[2]
+MODELS = "corpus/models"
+BEGIN, END = "<!-- report: python -m gblint.devtools.docs -->\n", "<!-- end of report -->"
+_REPORT = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+_HEADING = re.compile(r"(\S.*):")
+_CODE_HEADINGS = ("Example", "Instead")
+
+
+def pages() -> dict[str, str]:
+    """Every generated page: path from the root of the repository → text."""
+    by_code = {code: list(rules) for code, rules in groupby(load_rules(), key=lambda rule: rule.meta.code)}
+    made = {f"docs/rules/{code}.md": code_page(code, rules) for code, rules in by_code.items()}
+    made["docs/rules/README.md"] = index_page(by_code)
+    made["README.md"] = with_report((ROOT / "README.md").read_text("utf-8"), report_excerpt())
+    return made
+
+
+def stale() -> list[str]:
+    """Paths of generated pages that are not what they should be: out of date, missing, or of a rule that is gone."""
+    made = pages()
+    there = {f"docs/rules/{path.name}" for path in (ROOT / "docs/rules").glob("*.md")}
+    wrong = [name for name, text in made.items() if _read(ROOT / name) != text]
+    return sorted(wrong) + sorted(there - set(made))
+
+
+def _read(path: Path) -> str:
+    return path.read_text("utf-8") if path.is_file() else ""
+
+
+# ------------------------------------------------------------------------------------------------------------ rules
+
+
+def index_page(by_code: dict[str, list[type[Rule]]]) -> str:
+    """The list of all rules, by what Dynamo's authors say of the break."""
+    by_category: dict[str, list[type[Rule]]] = defaultdict(list)
+    for rules in by_code.values():
+        for rule in rules:
+            by_category[rule.meta.category].append(rule)
+    sections = []
+    for category, text in _CATEGORIES.items():
+        metas = [rule.meta for rule in by_category[category]]
+        rows = [f"| [{m.code}]({m.code}.md) | `{m.slug}` | {m.summary} |" for m in metas]
+        if rows:
+            sections.append("\n".join([f"## {text}", "", *_TABLE, *rows]))
+    return _INDEX + "\n\n".join(sections) + "\n"
+
+
+_CATEGORIES = {
+    "fundamental": "What no compiler of graphs can do",
+    "supportable": "What Dynamo does not support yet",
+    "user-error": "What is wrong in any case",
+    "dynamo-bug": "Errors of Dynamo",
+}
+_TABLE = ("| id | name | what breaks the graph |", "|---|---|---|")
+_INDEX = """# Rules
+
+One page for each graph-break id of PyTorch; an id that stands for several patterns has several rules, each with a name
+of its own. `gblint explain ID` or `gblint explain NAME` prints the same text. In settings and comments a rule is named
+by its id, its name, or the start of an id.
+
+These pages are written by `python -m gblint.devtools.docs` from the docstrings in `rules/`.
+
+"""
+
+
+def code_page(code: str, rules: list[type[Rule]]) -> str:
+    """The page of one id."""
+    head = f"# {code}\n\n[What PyTorch says about {code}]({rules[0].meta.url}). [All rules](README.md).\n"
+    return head + "".join(_section(rule) for rule in rules)
+
+
+def _section(rule: type[Rule]) -> str:
+    meta = rule.meta
+    facts = f"Category: {meta.category}. torch {meta.torch}. Since gblint {meta.since}."
+    return f"\n## {meta.slug}\n\n{markdown(documentation(rule))}\n{facts}\n"
+
+
+def markdown(docstring: str) -> str:
+    """A docstring with headings (`What breaks:`, text indented below) as Markdown; examples become code blocks."""
+    parts: list[str] = []
+    for heading, body in _blocks(docstring):
+        if heading in _CODE_HEADINGS and _is_code(body):
+            parts.append(f"**{heading}**\n\n```python\n{body}\n```\n")
+        elif heading:
+            parts.append(f"**{heading}.** {body}\n")
+        elif body:
+            parts.append(f"{body}\n")
+    return "\n".join(parts)
+
+
+def _is_code(text: str) -> bool:
+    """What to write instead is code (or a handler alone), unless the answer is to do it elsewhere, in words."""
+    for start in ("", "try:\n    pass\n"):
+        with suppress(SyntaxError):
+            ast.parse(start + text)
+            return True
+    return False
+
+
+def _blocks(docstring: str) -> Iterator[tuple[str, str]]:
+    heading, lines = "", list[str]()
+    for line in docstring.splitlines():
+        found = _HEADING.fullmatch(line)
+        if found:
+            yield heading, "\n".join(lines).strip("\n")
+            heading, lines = found[1], []
+        else:
+            lines.append(line.removeprefix("    ") if heading else line)
+    yield heading, "\n".join(lines).strip("\n")
+
+
+# ----------------------------------------------------------------------------------------------------------- README
+
+
+def with_report(readme: str, report: str) -> str:
+    """The README with the excerpt replaced; raises ValueError if it has no place for one."""
+    if not _REPORT.search(readme):
+        raise ValueError(f"the README has no lines {BEGIN.strip()} and {END}")
+    return _REPORT.sub(lambda _: f"{BEGIN}```text\n{report}```\n{END}", readme)
+
+
+def report_excerpt() -> str:
+    """What `gblint check corpus/models` prints, the first finding of each section and the first line of the summary."""
+    with _at_root():
+        text = FORMATS["full"](check(Options(paths=(MODELS,), no_cache=True)), Style())
+    *blocks, summary = text.removesuffix("\n").split("\n\n")
+    kept: list[str] = []
+    for title, block in pairwise(blocks):
+        if _is_title(title):
+            kept += [title, block, "…"]
+    return "\n\n".join([*kept, summary.splitlines()[0]]) + "\n"
+
+
+def _is_title(block: str) -> bool:
+    return "\n" not in block and not block.startswith(MODELS)
+
+
+@contextmanager
+def _at_root() -> Iterator[None]:
+    """Paths in a report are relative to the current folder."""
+    before = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+# ---------------------------------------------------------------------------------------------------------- command
+
+
+@click.command(help=__doc__)
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if something is out of date.")
+def main(only_check: bool) -> None:
+    wrong = stale()
+    made = {} if only_check or not wrong else pages()
+    for name in wrong:
+        click.echo(f"{'out of date' if only_check else 'written' if name in made else 'removed'}: {name}")
+        if name in made:
+            (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / name).write_text(made[name], "utf-8")
+        elif not only_check:
+            (ROOT / name).unlink()
+    sys.exit(bool(wrong) and only_check)
+
+
+if __name__ == "__main__":
+    main()
