@@ -106,6 +106,19 @@ def test_networkx_is_imported_only_for_a_graph() -> None:
     assert done.stdout == "False\n"
 
 
+def test_a_warm_run_needs_neither_graph_nor_interpreter(project: Write) -> None:
+    project({"pyproject.toml": "", "model.py": MODEL})
+    code = (
+        "import sys; from gblint.cli.main import run; assert run(['check', '-q']) == 1;"
+        "print([n for n in ('networkx', 'libcst', 'gblint.interpreter', 'gblint.rule_api') if n in sys.modules])"
+    )
+    ends = []
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        ends.append(done.stdout.splitlines()[-1])
+    assert ends == ["['networkx', 'libcst', 'gblint.interpreter', 'gblint.rule_api']", "[]"]
+
+
 # ------------------------------------------------------------------------------------------------ from real source
 
 MODEL = """
