@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gblint.analysis import Analysis, Stats
+from gblint.findings.choice import likeliest
 from gblint.findings.finding import Finding
 
 if TYPE_CHECKING:
@@ -22,17 +23,8 @@ def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Anal
     own = set(project.files)
     reached = {(path, name) for r in results for path, name in r.reached}
     names = {f"{project.info(path).name}.{name}" for path, name in reached}
-    best: dict[tuple[str, int, int], Finding] = {}
-    for result in results:
-        for finding in result.findings:
-            placed = _place(_demote(finding, result, names), own)
-            if placed is None or placed.filename not in wanted:
-                continue
-            key = (placed.filename, placed.row, placed.column)
-            old = best.get(key)
-            if old is None or _rank(placed) > _rank(old):
-                best[key] = placed
-    findings = sorted(best.values(), key=lambda f: (f.filename, f.row, f.column, f.code))
+    placed = (_place(_demote(finding, result, names), own) for result in results for finding in result.findings)
+    findings = likeliest((f for f in placed if f is not None and f.filename in wanted), _rank)
     return Analysis(findings, [], _stats(results), [r.calls for r in results])
 
 

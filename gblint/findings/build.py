@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gblint.callgraph import HOTTEST, TRIPS, CallGraph
+from gblint.findings.choice import likeliest
 from gblint.findings.confidence import probability
 from gblint.findings.finding import Finding, Reason, Step
 from gblint.interpreter.source import code
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def findings_of(machine: Machine, calls: Calls) -> list[Finding]:
-    """The findings of the unit just run, by file and row; of several on one place the likeliest is kept.
+    """The findings of the unit just run, by file and row; of several that answer one event the likeliest is kept.
 
     calls: those of the unit, which say how often a function runs.
     """
@@ -27,13 +28,7 @@ def findings_of(machine: Machine, calls: Calls) -> list[Finding]:
         return []
     graph = CallGraph(calls)
     found = [_finding(draft, graph) for draft in drafts]
-    best: dict[tuple[str, int, int], Finding] = {}
-    for finding in found:
-        key = (finding.filename, finding.row, finding.column)
-        old = best.get(key)
-        if old is None or (finding.confidence, finding.code) > (old.confidence, old.code):
-            best[key] = finding
-    return sorted(best.values(), key=lambda f: (f.filename, f.row, f.column, f.code))
+    return likeliest(found, lambda f: (f.confidence, f.code))
 
 
 def _finding(draft: Draft, graph: CallGraph) -> Finding:
@@ -68,6 +63,7 @@ def _finding(draft: Draft, graph: CallGraph) -> Finding:
         advice=draft.answer.advice or meta.advice,
         url=meta.url,
         noqa_row=end_row,
+        event=draft.event,
     )
 
 

@@ -34,7 +34,7 @@ class Finding(msgspec.Struct, gc=False):
         forward path that runs at every call.
     owner: "yours", "library" or "torch"; root_kind: "explicit", "assumed" or "guessed".
     library: for a break inside third-party code, where in the library it happens.
-    severity: "error", "warning" or "info".
+    severity: "error", "warning" or "info". event: kind of the step that breaks ("call", "branch", …).
     """
 
     code: str
@@ -64,3 +64,4 @@ class Finding(msgspec.Struct, gc=False):
     advice: str = ""
     url: str = ""
     noqa_row: int = 0
+    event: str = ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter import classes, tensors
+from gblint.interpreter import classes, effects, tensors
 from gblint.interpreter.events import GetAttr, SetAttr
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -132,6 +132,11 @@ def store(machine: Machine, frame: Frame, receiver: Value, name: str, value: Val
         machine.emit(frame, "setattr", SetAttr(node, receiver, name, value))
     if frame.facts and isinstance(node, cst.Attribute):
         frame.facts.pop(dotted_path(node), None)
+    if name == "requires_grad":
+        machine.gradients = True
+    counts = isinstance(value, Const | Plain) and isinstance(receiver, Instance) and classes.is_module(machine, receiver)
+    if frame.pure and not counts:  # numbers of modules are guarded on, not written
+        effects.note_store(machine, frame, receiver, node)
     for member in receiver.members if isinstance(receiver, Union) else (receiver,):
         if isinstance(member, Instance):
             _store_instance(machine, frame, member, name, value)
@@ -146,6 +151,14 @@ def _store_instance(machine: Machine, frame: Frame, receiver: Instance, name: st
     if setter is not None:
         machine.call(frame, setter, [receiver, value], {}, cst.Name(name))
         return
+    own = classes.class_attr(machine, receiver.cls, "__setattr__") if receiver.cls is not None else None
+    if isinstance(own, Function):
+        machine.call(frame, own, [receiver, Const(name), value], {}, cst.Name(name))
+    set_plainly(frame, receiver, name, value)
+
+
+def set_plainly(frame: Frame, receiver: Instance, name: str, value: Value) -> None:
+    """object.__setattr__: the attribute of an object, its class not asked."""
     old = receiver.attrs.get(name)
     if isinstance(value, Tensor) and value.role == "result" and not frame.traced:
         value = Tensor(value.c, value.dtype, value.rank, "", value.subclass, value.origin)

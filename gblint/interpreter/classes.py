@@ -118,6 +118,11 @@ def is_module_class(machine: Machine, cls: Class) -> bool:
     return unknown and "forward" in cls.info.methods and kind_of(machine, cls) == "plain"
 
 
+def is_exception(base: str) -> bool:
+    """True for the builtin exception classes."""
+    return base.startswith("builtins.") and base.endswith(("Exception", "Error", "Warning"))
+
+
 def is_module(machine: Machine, value: Instance) -> bool:
     if value.cls is not None:
         return is_module_class(machine, value.cls)
@@ -280,7 +285,7 @@ def super_attr(machine: Machine, frame: Frame, value: Super, name: str, node: cs
     if found is not None:
         return bind_member(machine, frame, receiver, found, node)
     base = external_base(machine, cls)
-    if name == "__init__":
+    if name == "__init__" and not is_exception(base):
         return External("gblint.no_op")
     if isinstance(receiver, Instance) and name in receiver.attrs:
         return receiver.attrs[name]

@@ -15,6 +15,7 @@ from gblint.interpreter.values import (
     Value,
     join,
     join_all,
+    mixed,
 )
 
 LISTS = ("list", "deque", "set", "tuple", "size")
@@ -113,6 +114,8 @@ def _get(site: Site) -> Value:
         return _get_constant(site, mapping, key, default)
     parts = [*mapping.items.values(), *([mapping.elem] if mapping.elem is not None else [])]
     fallback = default if default is not None else NONE
+    if mixed(parts):
+        return Unknown("value under a computed key")
     return join_all([*parts, fallback]) if parts else (Unknown("value") if not mapping.exact else fallback)
 
 
@@ -267,3 +270,13 @@ def _replace(site: Site) -> Value:
 @model("namedtuple._asdict")
 def _asdict(site: Site) -> Value:
     return Mapping(dict(site.receiver.attrs)) if isinstance(site.receiver, Instance) else Mapping({}, None, exact=False)
+
+
+@model("builtins.object.__setattr__", "torch.nn.Module.__setattr__")
+def _set_attribute(site: Site) -> Value:
+    from gblint.interpreter.attributes import set_plainly
+
+    args = site.args if site.receiver is None else [site.receiver, *site.args]
+    if len(args) == 3 and isinstance(args[0], Instance) and isinstance(args[1], Const):
+        set_plainly(site.frame, args[0], str(args[1].value), args[2])
+    return NONE

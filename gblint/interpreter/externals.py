@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter import tensors
+from gblint.interpreter import effects, tensors
 from gblint.interpreter.events import Call, Construct
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -29,6 +29,7 @@ from gblint.interpreter.values import (
     Unknown,
     Value,
     as_tensor,
+    is_true,
     type_name,
 )
 
@@ -111,6 +112,10 @@ def call(
         return tensors.method(machine, frame, name.rpartition(".")[2], receiver, args, kwargs, node, opaque)
     if name.startswith("torch.Tensor.") and receiver is None and args and as_tensor(args[0]) is not None:
         return tensors.method(machine, frame, name.rpartition(".")[2], args[0], args[1:], kwargs, node, opaque)
+    if is_true(kwargs.get("requires_grad")):
+        machine.gradients = True
+    if frame.pure:
+        effects.note_call(machine, frame, name, args, kwargs, node)
     site = Site(machine, frame, name, args, kwargs, node, receiver, opaque)
     if name not in QUIET:
         answer = machine.emit_call(frame, Call(node, name, args, kwargs, receiver, opaque))
@@ -140,6 +145,7 @@ def _default(site: Site) -> Value:
 def construct_external(site: Site, name: str) -> Value:
     """An object of an external class, or of the external part of a class."""
     machine, frame = site.machine, site.frame
+    machine.gradients = machine.gradients or name.startswith("torch.nn.")
     instance = Instance(None, name, born="region" if frame.traced else "outside", args=site.args, kwargs=site.kwargs)
     if machine.listens(frame, "construct"):
         answer = machine.emit(frame, "construct", Construct(site.node, name, None, site.args, site.kwargs, instance))
@@ -251,6 +257,6 @@ def of_type(machine: Machine, name: str | None, site: Site) -> Value:
     return Instance(None, name, open=True, born="region" if site.frame.traced else "outside", args=site.args, kwargs=site.kwargs)
 
 
-from gblint.interpreter import builtin_models, container_models, library_models, torch_models  # noqa: E402,F401
+from gblint.interpreter import autograd, builtin_models, container_models, library_models, torch_models  # noqa: E402,F401
 
 __all__ = ["Class", "Const", "Site", "call", "construct_external", "model", "type_name"]

@@ -23,13 +23,15 @@ class Frame:
     starts: Dynamo starts a frame here (a root, or a function called from a frame that runs eagerly).
     fallen: the draft of the break that threw this frame back to eager, if any.
     eager: frames of code Dynamo never sees on the stack up to here.
+    pure: 1 while it calls the body of a checkpoint or another operator of higher order, where side effects are refused;
+        2 in all that runs there. given: parameters of such a body that still hold what was passed.
     guards: unresolved conditions between the root and the current statement.
     loops: nested loops around the current statement, those of the callers included.
     """
 
     __slots__ = (
-        "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "global_names",
-        "guards", "hard", "loop_exits", "loops", "module", "returns", "starts", "traced", "yields",
+        "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given", "global_names",
+        "guards", "hard", "loop_exits", "loops", "module", "pure", "returns", "starts", "traced", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +57,8 @@ class Frame:
         self.eager: int = 0 if traced or caller is None else caller.eager + 1
         self.guards: int = caller.guards if caller is not None else 0
         self.loops: int = caller.loops if caller is not None else 0
+        self.pure: int = 2 if caller is not None and caller.pure else 0
+        self.given: set[str] = set()
         self.blocks: list[str] = []
         self.hard = 0
         self.facts: dict[str, Value] = {}

@@ -243,6 +243,8 @@ def run(
         child.fallen = frame.fallen
     machine.executed.add((function.module.path, function.qualname, 0 if function.info is None else function.info.start))
     env.names = bind(machine, child, function, tree, args, kwargs, opaque)
+    if frame.pure == 1:
+        child.given = set(env.names)
     if starts and machine.listens(child, "entry"):
         machine.emit(child, "entry", Entry(_name_node(tree), function, is_root=frame.caller is None))
     if isinstance(tree.node, cst.Lambda):

@@ -105,6 +105,9 @@ class Machine:
         self.script = ""  # the file that is run as the main program
         self.compiled: list[tuple[Compiled, Frame, cst.CSTNode | None]] = []
         self.entered: set[int] = set()
+        self.dirty: dict[int, bool] = {}  # mark_dirty calls that are traced outside of `apply`, by node
+        self.gradients = False  # something that needs a gradient was made
+        self.no_grad = 0  # `no_grad` blocks around the current statement
         self.steps = 0
         self.budget = ROOT_BUDGET
 
@@ -246,6 +249,8 @@ class Machine:
         self._note_call(frame, function, node)
         starts = frame.traced and frame.fallen is not None
         key = functions.call_key(args, kwargs, frame.traced, starts)
+        if frame.pure:
+            key = (key, "pure")
         contexts = self.memo.setdefault(functions.family(identity, args, kwargs), {})
         memo = contexts.get(key)
         if memo is None and len(contexts) >= MAX_CONTEXTS:
@@ -325,6 +330,10 @@ class Machine:
             return value
         found = self.project.find(f"{module.name}.{name}", module)
         return PyModule(found) if found is not None else None
+
+    def wants_gradient(self) -> bool:
+        """Whether autograd records what runs now; of a root nobody calls it is assumed."""
+        return not self.no_grad and (self.gradients or self.root.kind != "explicit")
 
     # -- budget ------------------------------------------------------------------------------------------------
 

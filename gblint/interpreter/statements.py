@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gblint.interpreter import attributes, conditions, subscripts
+from gblint.interpreter import attributes, conditions, effects, subscripts
 from gblint.interpreter.events import ClassDef, Delete, Enter, Globals, Import, Raise
 from gblint.interpreter.expressions import evaluate, inplace, iterate, nested_defaults
 from gblint.interpreter.frame import Frame
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
 
 Executor = Callable[["Machine", Frame, Any], bool]
+NO_GRAD = ("torch.no_grad", "torch.inference_mode")
 UNROLL = 4  # exact items a for loop is run over one by one
 
 
@@ -99,7 +100,7 @@ def _aug_assign(machine: Machine, frame: Frame, node: cst.AugAssign) -> bool:
 def assign(machine: Machine, frame: Frame, target: cst.BaseExpression, value: Value) -> None:
     """Bind a target (name, attribute, subscript, tuple, starred) to a value."""
     if isinstance(target, cst.Name):
-        store_name(machine, frame, target.value, value)
+        store_name(machine, frame, target.value, value, target)
     elif isinstance(target, cst.Attribute):
         receiver = evaluate(machine, frame, target.value)
         attributes.store(machine, frame, receiver, target.attr.value, value, target)
@@ -113,7 +114,7 @@ def assign(machine: Machine, frame: Frame, target: cst.BaseExpression, value: Va
         assign(machine, frame, target.value, value)
 
 
-def store_name(machine: Machine, frame: Frame, name: str, value: Value) -> None:
+def store_name(machine: Machine, frame: Frame, name: str, value: Value, node: cst.CSTNode | None = None) -> None:
     """Bind a variable and forget what was known of its attributes."""
     if frame.facts:
         prefix = name + "."
@@ -122,9 +123,13 @@ def store_name(machine: Machine, frame: Frame, name: str, value: Value) -> None:
     if name in frame.global_names:
         if machine.listens(frame, "globals"):
             machine.emit(frame, "globals", Globals(cst.Name(name), "store", name))
+        if node is not None:
+            effects.note_global(machine, frame, node)
         machine.global_env(frame.module).names[name] = value
         return
     frame.env.names[name] = value
+    if frame.given:
+        frame.given.discard(name)
 
 
 def _unpack(machine: Machine, frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
@@ -505,9 +510,15 @@ def _while(machine: Machine, frame: Frame, node: cst.While) -> bool:
 
 def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.snapshot()
+    returned = len(frame.returns)
     frame.push("try")
     try:
         falls = execute(machine, frame, node.body)
+        if not falls and len(frame.returns) > returned and not isinstance(frame.returns[-1], Unknown):
+            # The body gave a known result: handlers are for runs in which it failed.
+            if node.finalbody is not None:
+                execute(machine, frame, node.finalbody.body)
+            return False
         ends = []
         if falls:
             if node.orelse is not None:
@@ -538,7 +549,7 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
 def _with(machine: Machine, frame: Frame, node: cst.With) -> bool:
     from gblint.interpreter import managers
 
-    pushed = 0
+    pushed = graded = 0
     try:
         for item in node.items:
             manager = evaluate(machine, frame, item.item)
@@ -548,10 +559,13 @@ def _with(machine: Machine, frame: Frame, node: cst.With) -> bool:
             entered = managers.enter(machine, frame, manager, item.item)
             frame.push("user-with" if hard else "with")
             pushed += 1
+            machine.no_grad += callee in NO_GRAD
+            graded += callee in NO_GRAD
             if item.asname is not None:
                 assign(machine, frame, item.asname.name, entered)
         return execute(machine, frame, node.body) or managers.swallows(machine, node)
     finally:
+        machine.no_grad -= graded
         for _ in range(pushed):
             frame.pop()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter import conditions
+from gblint.interpreter import conditions, effects
 from gblint.interpreter.events import Index
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -30,6 +30,7 @@ from gblint.interpreter.values import (
     is_none,
     join,
     join_all,
+    mixed,
 )
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ def _sequence(base: Sequence, index: Value) -> Value:
     if base.items is not None and isinstance(index, Const) and isinstance(index.value, int):
         if -len(base.items) <= index.value < len(base.items):
             return base.items[index.value]
+    if base.items is not None and mixed(base.items):
+        return Unknown("element at a computed position")
     return base.element()
 
 
@@ -166,6 +169,8 @@ def _mapping(machine: Machine, frame: Frame, base: Mapping, key: Value, node: cs
         return Unknown(f"key {key.value!r}")
     if base.factory is not None and base.elem is None and not base.items:
         base.elem = machine.call(frame, base.factory, [], {}, node)
+    if mixed(list(base.items.values())):
+        return Unknown("value under a computed key")
     return base.element()
 
 
@@ -177,6 +182,8 @@ def store(machine: Machine, frame: Frame, base: Value, index: list[Value], value
     """base[index] = value."""
     if frame.traced and machine.table.by_kind["index"] and _worth_telling(base, index):
         machine.emit(frame, "index", Index(node, base, index, True, value))
+    if frame.pure:
+        effects.note_store(machine, frame, base, node)
     first = index[0] if index else Unknown("no index")
     for member in base.members if isinstance(base, Union) else (base,):
         if isinstance(member, Mapping):

@@ -161,6 +161,8 @@ def method(
     answer = machine.emit_call(frame, Call(node, callee, args, kwargs, receiver, opaque))
     if answer is not None and answer.result is not None:
         return answer.result
+    if name == "requires_grad_":
+        machine.gradients = True
     if name in machine.knowledge.tensor_only_names:
         tensor = proven(frame, node, tensor)
     return method_value(machine, frame, name, tensor, args, kwargs, node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gblint.interpreter import modules, tensors
+from gblint.interpreter import effects, modules, tensors
 from gblint.interpreter.externals import MODELS, Site, construct_external, model
 from gblint.interpreter.values import (
     FALSE,
@@ -65,10 +65,16 @@ def _module_compile(site: Site) -> Value:
 for _name in ("torch.compiler.is_compiling", "torch._dynamo.is_compiling", "torch.compiler.is_dynamo_compiling", "torch._utils.is_compiling"):
     model(_name)(lambda site: TRUE if site.frame.traced else FALSE)
 for _name in (
-    "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state", "torch.compiler.is_exporting",
+    "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state",
     "torch.jit._state.is_scripting", "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary", "torch.cuda.is_current_stream_capturing",
 ):  # fmt: skip
     model(_name)(lambda site: FALSE)
+
+
+@model("torch.compiler.is_exporting")
+def _is_exporting(site: Site) -> Value:
+    # Before 2.14 Dynamo folds it to True in every compiled region (pytorch#176499).
+    return TRUE if site.frame.traced and site.machine.context.torch < (2, 14) else FALSE
 
 
 @model("torch.overrides.is_tensor_like", "torch.is_tensor")
@@ -129,27 +135,10 @@ for _mark in ("disable", "allow_in_graph", "nonstrict_trace", "disallow_in_graph
 # -- functions that call back -------------------------------------------------------------------------------------
 
 
-@model("torch.autograd.Function.apply")
-def _apply(site: Site) -> Value:
-    from gblint.interpreter import classes
-
-    cls = site.receiver
-    if not isinstance(cls, Class):
-        return Tensor(0.8, origin=site.origin())
-    forward = classes.class_attr(site.machine, cls, "forward")
-    if not isinstance(forward, Function):
-        return Tensor(0.8, origin=site.origin())
-    context = Instance(None, "torch.autograd.function.FunctionCtx", open=True)
-    setup = classes.class_attr(site.machine, cls, "setup_context")
-    args = site.args if isinstance(setup, Function) else [context, *site.args]
-    value = site.call(forward, args, site.kwargs)
-    return value if not isinstance(value, Unknown) else Tensor(0.8, origin=site.origin())
-
-
 @model("torch.utils.checkpoint.checkpoint")
 def _checkpoint(site: Site) -> Value:
     kwargs = {k: v for k, v in site.kwargs.items() if k not in ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug")}
-    return site.call(site.args[0], site.args[1:], kwargs) if site.args else Unknown("checkpoint")
+    return effects.run_pure(site, site.args[0], site.args[1:], kwargs) if site.args else Unknown("checkpoint")
 
 
 @model("torch.utils.checkpoint.checkpoint_sequential")
@@ -157,7 +146,7 @@ def _checkpoint_sequential(site: Site) -> Value:
     value = site.arg(2, "input") or Unknown("input")
     functions = site.iterate(site.args[0]) if site.args else []
     for function in functions if isinstance(functions, list) else [functions]:
-        value = site.call(function, [value])
+        value = effects.run_pure(site, function, [value], {})
     return value
 
 
@@ -176,7 +165,7 @@ def _transformed(site: Site) -> Value:
 def _cond(site: Site) -> Value:
     operands = site.iterate(site.args[3]) if len(site.args) > 3 else []
     args = operands if isinstance(operands, list) else [operands]
-    values = [site.call(f, args) for f in site.args[1:3]]
+    values = [effects.run_pure(site, f, args, {}) for f in site.args[1:3]]
     return join_all(values) if values else Unknown("cond")
 
 

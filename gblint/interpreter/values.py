@@ -418,6 +418,10 @@ def is_none(value: Value) -> bool:
     return isinstance(value, Const) and value.value is None
 
 
+def is_true(value: Value | None) -> bool:
+    return isinstance(value, Const) and value.value is True
+
+
 def maybe_none(value: Value) -> bool:
     """True if None is among the alternatives, or nothing is known."""
     return any(is_none(m) or isinstance(m, Unknown) for m in members(value))
@@ -517,6 +521,12 @@ def join_all(values: Iterable[Value]) -> Value:
     for value in iterator:
         result = join(result, value)
     return result
+
+
+def mixed(values: list[Value]) -> bool:
+    """True if tensors and other things are among the values: which one a computed key picks cannot be told."""
+    tensors = sum(as_tensor(v) is not None for v in values)
+    return 0 < tensors < sum(not is_none(v) for v in values)
 
 
 def union_of(values: Iterable[Value]) -> Value | None:
