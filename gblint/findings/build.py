@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
     from gblint.interpreter.values import Origin, Value
 
+MASKED = 0.7  # code after the break that masks a finding may see other values, or never be traced
+
 
 def findings_of(machine: Machine, calls: Calls) -> list[Finding]:
     """The findings of the unit just run, by file and row; of several that answer one event the likeliest is kept.
@@ -35,6 +37,8 @@ def _finding(draft: Draft, graph: CallGraph) -> Finding:
     meta = draft.rule.meta
     row, column, end_row, end_column = draft.chunk.span(draft.node)
     confidence = probability(meta.code, meta.confidence, draft.certainty, draft.guards, draft.root.kind)
+    if draft.consequence == "masked":
+        confidence = round(confidence * MASKED, 4)
     masked = draft.masked_by.chunk.span(draft.masked_by.node)[0] if draft.masked_by is not None else 0
     root = draft.root.name or (draft.path[0][0] if draft.path else "")
     return Finding(

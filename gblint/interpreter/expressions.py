@@ -306,6 +306,8 @@ def binary(machine: Machine, frame: Frame, symbol: str, left: Value, right: Valu
         return Mapping({**left.items, **right.items}, left.elem or right.elem, left.exact and right.exact)
     if isinstance(left, DataScalar) or isinstance(right, DataScalar):
         return DataScalar("number")
+    if symbol in "&|" and any(isinstance(v, Const) and v.value is (symbol == "|") for v in (left, right)):
+        return Const(symbol == "|")  # one side settles it: flags gathered with `|=`
     return _plain_result(machine, frame, symbol, left, right, node)
 
 

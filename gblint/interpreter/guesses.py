@@ -28,6 +28,7 @@ from gblint.interpreter.values import (
     is_none,
     join_all,
     members,
+    tensor_certainty,
     union_of,
 )
 
@@ -203,6 +204,13 @@ def _instance_of(machine: Machine, cls: Class) -> Value | None:
 
 def believe_annotation(machine: Machine, function: Function, tree: FunctionTree, name: str, value: Value) -> Value:
     """A callee's annotation corrects a weak argument: "Tensor" makes it one, a builtin type unmakes a doubtful one."""
+    if isinstance(value, Union) and as_tensor(value) is not None and tensor_certainty(value) < 0.7:
+        promised = promised_value(machine, function, tree, name)
+        if promised is not None and as_tensor(promised) is None and not _says_little(promised):
+            return union_of(m for m in value.members if not isinstance(m, Tensor)) or promised
+        if promised is None and contradicts_tensor(machine, tree.uses, name):
+            return union_of(m for m in value.members if not isinstance(m, Tensor)) or value
+        return value
     doubtful = isinstance(value, Unknown) or (isinstance(value, Plain) and not value.type) or (isinstance(value, Tensor) and value.c < 0.9)
     if not doubtful and not (isinstance(value, Union) and any(isinstance(m, Unknown) for m in value.members)):
         return value

@@ -65,16 +65,10 @@ def _module_compile(site: Site) -> Value:
 for _name in ("torch.compiler.is_compiling", "torch._dynamo.is_compiling", "torch.compiler.is_dynamo_compiling", "torch._utils.is_compiling"):
     model(_name)(lambda site: TRUE if site.frame.traced else FALSE)
 for _name in (
-    "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state",
+    "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state", "torch.compiler.is_exporting",
     "torch.jit._state.is_scripting", "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary", "torch.cuda.is_current_stream_capturing",
 ):  # fmt: skip
     model(_name)(lambda site: FALSE)
-
-
-@model("torch.compiler.is_exporting")
-def _is_exporting(site: Site) -> Value:
-    # Before 2.14 Dynamo folds it to True in every compiled region (pytorch#176499).
-    return TRUE if site.frame.traced and site.machine.context.torch < (2, 14) else FALSE
 
 
 @model("torch.overrides.is_tensor_like", "torch.is_tensor")
