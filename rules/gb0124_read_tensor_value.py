@@ -158,6 +158,6 @@ def _subject(event: Call) -> Value | None:
 
 
 def _certainty(value: Value | None) -> float:
-    """How sure it is that the value is a tensor and no NumPy array (those are another break)."""
+    """How sure it is that the value is a tensor, not a NumPy array or random number (those are other breaks)."""
     tensor = as_tensor(value)
-    return tensor_certainty(value) if tensor is not None and tensor.subclass != "ndarray" else 0.0
+    return tensor_certainty(value) if tensor is not None and tensor.subclass not in ("ndarray", "random") else 0.0

@@ -293,7 +293,7 @@ def _sorted(site: Site) -> Value:
     element = site.element(site.args[0]) if site.args else Unknown("")
     key = site.kwargs.get("key")
     if key is not None and not is_none(key):
-        site.call(key, [element])
+        site.compare(site.call(key, [element]), "sort")
     return Sequence("list", None, element)
 
 

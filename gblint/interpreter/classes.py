@@ -264,7 +264,7 @@ def bind_member(machine: Machine, frame: Frame, receiver: Value, value: Value, n
     """A class attribute read off an object: methods are bound, properties called."""
     kind = _binding_kind(value)
     if kind == "property":
-        return machine.call(frame, value, [receiver], {}, node)
+        return _property(machine, frame, receiver, value, node)
     if kind == "static":
         return value
     if kind == "class":
@@ -273,6 +273,17 @@ def bind_member(machine: Machine, frame: Frame, receiver: Value, value: Value, n
     if isinstance(value, Function | Compiled):
         return Bound(value, receiver)
     return value
+
+
+def _property(machine: Machine, frame: Frame, receiver: Value, value: Value, node: cst.CSTNode) -> Value:
+    """The value of a property; that of a cached one is kept."""
+    if not isinstance(receiver, Instance) or not any(h.endswith("cached_property") for h in _decorator_heads(value)):
+        return machine.call(frame, value, [receiver], {}, node)
+    machine.emit_call(frame, Call(node, "mark:cached_property", [], {}, receiver))
+    result = machine.call(frame, value, [receiver], {}, node)
+    if isinstance(value, Function):
+        receiver.attrs[value.name] = result
+    return result
 
 
 def super_attr(machine: Machine, frame: Frame, value: Super, name: str, node: cst.CSTNode) -> Value:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import libcst as cst
 
 from gblint.interpreter import tensors
-from gblint.interpreter.events import Branch, Compare
+from gblint.interpreter.events import Branch, Compare, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
     FALSE,
@@ -316,6 +316,12 @@ def _ordered(
     if as_tensor(left) is not None or as_tensor(right) is not None:
         if not (symbol in ("==", "!=") and (is_none(right) or type_name(right) == "str")):
             return Test(None, value=tensors.compare(machine, frame, symbol, left, right, node))
+    if _has_own_order(left) or _has_own_order(right):
+        if machine.listens(frame, "operator"):
+            machine.emit(frame, "operator", Operator(node, symbol, left, right))
+        found = _own_comparison(machine, frame, symbol, left, right, node)
+        if found is not None:
+            return Test(None, value=found)
     if isinstance(left, Const) and isinstance(right, Const):
         known = _order_constants(left.value, symbol, right.value)
         if known is not None:
@@ -334,6 +340,20 @@ def _ordered(
         fact = {name: right}
         return Test(None, fact) if symbol == "==" else Test(None, {}, fact)
     return Test(None)
+
+
+def _has_own_order(value: Value) -> bool:
+    """True for values whose comparison rules may want to see: addresses, library objects, objects of classes."""
+    return (isinstance(value, Plain) and value.type == "data_ptr") or isinstance(value, External | Instance)
+
+
+def _own_comparison(machine: Machine, frame: Frame, symbol: str, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
+    """The value of a comparison that the class of the left object defines."""
+    from gblint.interpreter import classes
+
+    name = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", ">": "__gt__", "<=": "__le__", ">=": "__ge__"}[symbol]
+    method = classes.class_attr(machine, left.cls, name) if isinstance(left, Instance) and left.cls is not None else None
+    return machine.call(frame, method, [left, right], {}, node) if isinstance(method, Function) else None
 
 
 def _order_constants(a: object, symbol: str, b: object) -> bool | None:

@@ -359,6 +359,8 @@ def _unary(machine: Machine, frame: Frame, node: cst.UnaryOperation) -> Value:
     value = evaluate(machine, frame, node.expression)
     tensor = as_tensor(value)
     if tensor is not None:
+        if machine.listens(frame, "operator"):
+            machine.emit(frame, "operator", Operator(node, "~" if isinstance(node.operator, cst.BitInvert) else "-", value, None))
         return Tensor(tensor.c, tensor.dtype, tensor.rank, "result", tensor.subclass, Origin("result of", node, frame.chunk))
     if isinstance(value, Const) and isinstance(value.value, int | float):
         if isinstance(node.operator, cst.Minus):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gblint.interpreter import effects, tensors
-from gblint.interpreter.events import Call, Construct
+from gblint.interpreter.events import Call, Compare, Construct
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
     NONE,
@@ -73,6 +73,11 @@ class Site:
         if isinstance(found, list):
             return join_all(found) if found else Unknown("empty")
         return found
+
+    def compare(self, value: Value, how: str) -> None:
+        """Tell the rules that values like this one are compared with each other ("sort", "group")."""
+        if self.machine.listens(self.frame, "compare"):
+            self.machine.emit(self.frame, "compare", Compare(self.node, how, value, value))
 
     def origin(self) -> Origin:
         return Origin("result of", self.node, self.frame.chunk)

@@ -261,7 +261,10 @@ def run(
 
 
 def _name_node(tree: FunctionTree) -> cst.CSTNode:
-    return tree.node.name if isinstance(tree.node, cst.FunctionDef) else tree.node
+    """Where Dynamo says a function starts: its first decorator, if it has one."""
+    if not isinstance(tree.node, cst.FunctionDef):
+        return tree.node
+    return tree.node.decorators[0].decorator if tree.node.decorators else tree.node.name
 
 
 def _generator_result(function: Function, child: Frame) -> Value:
@@ -321,14 +324,26 @@ def marked_call(
     machine: Machine, frame: Frame, function: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
 ) -> Value | None:
     """A call of a function Dynamo was told something about; None if it is to be run all the same."""
+    from gblint.interpreter import customs
     from gblint.interpreter.guesses import return_guess
 
     if function.mark in ("contextmanager", "lru_cache", "jit"):
         return None
     if not frame.traced:
         return None
-    machine.emit_call(frame, Call(node, f"mark:{function.mark}", args, kwargs, name=full_name(function)))
-    return return_guess(machine, function, args)
+    mark = function.mark
+    if mark == "custom_op" and not customs.has_fake(machine, function):
+        mark = "custom_op_without_fake"
+    machine.emit_call(frame, Call(node, f"mark:{mark}", args, kwargs, _receiver(function, args), name=full_name(function)))
+    return None if mark == "context_decorator" else return_guess(machine, function, args)
+
+
+def _receiver(function: Function, args: list[Value]) -> Value | None:
+    """What a method was called on; None for plain functions, static methods and properties."""
+    from gblint.interpreter.classes import _binding_kind
+
+    is_method = function.owner is not None and function.info is not None and _binding_kind(function) in ("", "class")
+    return args[0] if is_method and args else None
 
 
 # -- decorators ---------------------------------------------------------------------------------------------------
@@ -395,7 +410,7 @@ def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value:
     decorator = evaluate_text(machine, scope, head)
     if isinstance(decorator, External):
         dotted = machine.knowledge.canonical(decorator.dotted)
-        known = external_decorator(machine, dotted, value)
+        known = external_decorator(machine, dotted, value, "recursive=False" in text.replace(" ", ""))
         if known is not None:
             return known
         return value
@@ -414,6 +429,8 @@ def apply(machine: Machine, scope: Frame, decorator: Value | None, value: Value)
     """decorator(value) for a decorator whose source is at hand; the undecorated value if nothing callable comes of it."""
     if not isinstance(decorator, Function | Bound | Partial | Class | Instance):
         return value
+    if isinstance(decorator, Instance) and decorator.base == "contextlib.ContextDecorator" and isinstance(value, Function):
+        return with_mark(value, "context_decorator")
     try:
         result = machine.call(scope, decorator, [value], {}, _NOWHERE)
     except RecursionError:
@@ -421,13 +438,18 @@ def apply(machine: Machine, scope: Frame, decorator: Value | None, value: Value)
     return result if isinstance(result, Function | Bound | Partial | Instance | Compiled) else value
 
 
-def external_decorator(machine: Machine, dotted: str, value: Value) -> Value | None:
-    """The result of a decorator from torch or the stdlib; None if it leaves the function as it is."""
+def external_decorator(machine: Machine, dotted: str, value: Value, shallow: bool = False) -> Value | None:
+    """The result of a decorator from torch or the stdlib; None if it leaves the function as it is.
+
+    shallow: `disable` was told to leave the functions called alone.
+    """
     if dotted == "torch.compile":
         compiled = Compiled(value)
         machine.compiled.append((compiled, None, None))  # type: ignore[arg-type]
         return compiled
     mark = mark_of(dotted)
+    if mark == "disable" and shallow:
+        mark = "disable_frame"
     if mark and isinstance(value, Function):
         return with_mark(value, mark)
     return None

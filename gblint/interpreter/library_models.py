@@ -169,6 +169,8 @@ def _groupby(site: Site) -> Value:
     element = site.element(site.args[0]) if site.args else Unknown("")
     key = site.arg(1, "key")
     group = site.call(key, [element]) if key is not None else element
+    if key is not None:
+        site.compare(group, "group")
     return Stream("iterator", Sequence("tuple", [group, Stream("iterator", element)]))
 
 
@@ -206,6 +208,15 @@ def _nullcontext(site: Site) -> Value:
     instance = Instance(None, "contextlib.nullcontext", born="outside")
     instance.attrs["value"] = site.args[0] if site.args else NONE
     return instance
+
+
+@model("random.uniform", "random.randint", "random.randrange", "random.gauss", "random.triangular", "random.betavariate")
+def _drawn(site: Site) -> Value:
+    """A random number: within a region Dynamo holds it as a 0-d tensor."""
+    kind = "int" if site.name.startswith("random.rand") else "float"
+    if not site.frame.traced or site.machine.knowledge.verdict(site.name) != "ok":
+        return Plain(kind)
+    return Tensor(1.0, kind, 0, "result", "random", site.origin())
 
 
 @model("operator.itemgetter", "operator.attrgetter", "operator.methodcaller")
@@ -247,6 +258,9 @@ def _inspect(site: Site) -> Value:
 
 @model("importlib.util.find_spec")
 def _find_spec(site: Site) -> Value:
+    name = site.args[0] if site.args else None
+    if isinstance(name, Const) and isinstance(name.value, str) and not site.machine.project.exists(name.value, site.frame.module):
+        return NONE
     return Plain("")
 
 

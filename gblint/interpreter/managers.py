@@ -12,6 +12,7 @@ from gblint.interpreter.values import (
     External,
     Function,
     Instance,
+    Plain,
     Tensor,
     Union,
     Unknown,
@@ -35,6 +36,8 @@ def classify(machine: Machine, manager: Value, node: cst.BaseExpression) -> tupl
             return "user", True
         base = machine.knowledge.canonical(manager.base)
         return base, not _resumable(base)
+    if isinstance(manager, Plain) and manager.type == "device":
+        return "torch.device", True
     if isinstance(manager, Bound | External | Function):
         return "", False
     return "", False

@@ -141,6 +141,8 @@ def call(
     compiled = receiver.attrs.get("gblint:compiled")
     if isinstance(compiled, Compiled) and not frame.traced:
         return machine.call_compiled(frame, compiled, args, kwargs, node, opaque)
+    if "backward hook" in receiver.flags and frame.traced and frame.fallen is not machine:
+        machine.emit_call(frame, Call(node, "mark:backward_hook", args, kwargs, receiver))
     for hook in _hooks(receiver, "pre_hooks"):
         machine.call(frame, hook, [receiver, Sequence("tuple", list(args))], {}, node)
     value = forward(machine, frame, receiver, args, kwargs, node, opaque)

@@ -75,7 +75,9 @@ def _rank_of(values: list[Value]) -> int | None:
 
 
 def _subclass_of(values: list[Value]) -> str:
-    return next((t.subclass for v in values if (t := as_tensor(v)) is not None and t.subclass), "")
+    """The subclass of a result; a random number of Python among tensors leaves them plain."""
+    found = [t.subclass for v in values if (t := as_tensor(v)) is not None]
+    return next((s for s in found if s and (s != "random" or len(found) == 1)), "")
 
 
 def elementwise(machine: Machine, frame: Frame, symbol: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
@@ -417,7 +419,17 @@ def _dim(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, 
     return Const(tensor.rank) if tensor.rank is not None else Plain("int", True)
 
 
+def _data_ptr(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    return Plain("data_ptr")
+
+
+def _storage(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    return Instance(None, "torch.UntypedStorage", open=True)
+
+
 def _item(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if machine.context.enabled("capture_scalar_outputs"):
+        return DataScalar(tensor.dtype if tensor.dtype in ORDER else "number", tensor.origin)
     return Plain(tensor.dtype if tensor.dtype in ORDER else "number")
 
 
@@ -459,6 +471,7 @@ _SPECIAL_METHODS = {
     "long": _cast("int"), "int": _cast("int"), "short": _cast("int"), "byte": _cast("int"), "char": _cast("int"),
     "to": _to, "type": _to, "type_as": _to, "size": _size, "numel": _symbolic_int, "nelement": _symbolic_int,
     "element_size": _symbolic_int, "stride": _size, "dim": _dim, "ndimension": _dim, "__len__": _symbolic_int, "item": _item, "tolist": _tolist,
+    "data_ptr": _data_ptr, "untyped_storage": _storage,
     "numpy": _numpy, "unsqueeze": _ranked(1), "squeeze": _ranked(-1), "view": _view, "reshape": _view,
     "requires_grad_": _requires_grad, "to_sparse": lambda m, t, a, k: Tensor(t.c, t.dtype, t.rank, "result", "sparse"),
     "to_dense": lambda m, t, a, k: Tensor(t.c, t.dtype, t.rank, "result", ""),

@@ -26,6 +26,7 @@ from gblint.interpreter.values import (
     Unknown,
     Value,
     as_tensor,
+    is_false,
     is_none,
     join_all,
     members,
@@ -97,9 +98,26 @@ def _decorator(site: Site) -> Value:
         return with_mark(function, mark)
     if isinstance(function, Bound) and isinstance(function.function, Function):
         return Bound(with_mark(function.function, mark), function.receiver)
+    if isinstance(function, Instance) and site.name in _SCRIPTING:
+        return Instance(None, _SCRIPTING[site.name], born="outside")
     if function is not None:
         return Partial(External(f"gblint.marked.{mark}"), [function], {})
+    if mark == "disable" and is_false(site.kwargs.get("recursive")):
+        mark = "disable_frame"
     return Partial(External("gblint.apply_mark"), [Const(mark)], {})
+
+
+_SCRIPTING = {"torch.jit.script": "torch.jit.ScriptModule", "torch.jit.trace": "torch.jit.TracedModule"}
+
+
+@model("torch.jit.freeze", "torch.jit.optimize_for_inference")
+def _frozen(site: Site) -> Value:
+    return site.args[0] if site.args else Unknown("frozen module")
+
+
+@model("torch.jit.load")
+def _loaded(site: Site) -> Value:
+    return Instance(None, "torch.jit.ScriptModule", born="outside")
 
 
 @model("gblint.apply_mark", quiet=True)
@@ -116,7 +134,8 @@ def _marked(mark: str):  # type: ignore[no-untyped-def]
 
         if mark in ("jit", "substitute") or not site.frame.traced:
             return site.call(site.args[0], site.args[1:], site.kwargs)
-        site.machine.emit_call(site.frame, Call(site.node, f"mark:{mark}", site.args[1:], site.kwargs, name=mark))
+        kind = "disable_module" if mark == "disable" and isinstance(site.args[0], Instance) else mark
+        site.machine.emit_call(site.frame, Call(site.node, f"mark:{kind}", site.args[1:], site.kwargs, name=mark))
         return Unknown("not traced")
 
     return apply
@@ -405,6 +424,13 @@ def _itself(site: Site) -> Value:
 
 for _name in ("to", "cuda", "cpu", "float", "half", "double", "bfloat16", "train", "eval", "requires_grad_", "apply", "type", "to_empty", "share_memory"):
     model(f"torch.nn.Module.{_name}")(_itself)
+
+
+@model("torch.nn.Module.register_full_backward_hook", "torch.nn.Module.register_full_backward_pre_hook", "torch.nn.Module.register_backward_hook")
+def _backward_hook(site: Site) -> Value:
+    if isinstance(site.receiver, Instance):
+        site.receiver.flags.add("backward hook")
+    return Unknown("hook handle")
 
 
 @model("torch.nn.Module.register_forward_hook", "torch.nn.Module.register_forward_pre_hook")

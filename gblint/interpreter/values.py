@@ -418,6 +418,10 @@ def is_none(value: Value) -> bool:
     return isinstance(value, Const) and value.value is None
 
 
+def is_false(value: Value | None) -> bool:
+    return isinstance(value, Const) and value.value is False
+
+
 def is_true(value: Value | None) -> bool:
     return isinstance(value, Const) and value.value is True
 
