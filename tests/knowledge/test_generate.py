@@ -114,7 +114,6 @@ def test_aliases_are_of_the_same_object():
 
 @same_torch
 def test_probing_again_gives_the_shipped_verdicts():
-    """In children of a process of its own: forking a test runner that has used threads is asking for trouble."""
     sample = ["print", "time.time", "math.sqrt", "random.uniform", "torch.Tensor.item", "torch.Tensor.nonzero"]
     probes = [probing.Probe(n, (entry.probe,)) for n in sample if (entry := facts.entry(n)) and entry.probe]
     assert len(probes) == len(sample)

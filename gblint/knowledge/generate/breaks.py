@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import re
+import resource
 import sys
 import tempfile
 import warnings
@@ -23,7 +24,8 @@ import torch
 import torch._dynamo
 from torch._dynamo.exc import InternalTorchDynamoError, get_gbid_documentation_link
 
-LIMIT_S = 20.0
+CPU_LIMIT_S = 20  # processor time of a child: on a busy machine, a fair child may take far longer by the clock
+LIMIT_S = 120.0  # by the clock: for children that sleep or wait
 OK, CRASH = "ok", "crash"
 _ID = re.compile(r"/gb(\d{4})\.html", re.I)
 
@@ -132,27 +134,29 @@ def in_child(task: Callable[[], Any], limit_s: float = LIMIT_S) -> Any:
     """Runs a task in a forked child: whatever it does to the interpreter, the terminal or the disk stays there."""
     context = get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_child, args=(task, theirs), daemon=True)
-    child.start()
-    theirs.close()
-    try:
-        answer = ours.recv() if ours.poll(limit_s) else Outcome(None, detail="time limit")
-    except EOFError:
-        answer = Outcome(None, detail="child died")
-    child.kill()
-    child.join()
+    with tempfile.TemporaryDirectory(prefix="gblint-probe-", ignore_cleanup_errors=True) as directory:
+        child = context.Process(target=_child, args=(task, theirs, directory), daemon=True)
+        child.start()
+        theirs.close()
+        try:
+            answer = ours.recv() if ours.poll(limit_s) else Outcome(None, detail="time limit")
+        except EOFError:
+            answer = Outcome(None, detail="child died")
+        child.kill()
+        child.join()
     return answer
 
 
-def _child(task: Callable[[], Any], answer: Connection) -> None:
-    with tempfile.TemporaryDirectory() as directory, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        os.chdir(directory)
-        _silence()
-        try:
-            answer.send(task())
-        except BaseException as error:
-            answer.send(Outcome(None, detail=f"{type(error).__name__}: {error}"))
+def _child(task: Callable[[], Any], answer: Connection, directory: str) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S))
+    warnings.simplefilter("ignore")
+    os.chdir(directory)
+    tempfile.tempdir = directory
+    _silence()
+    try:
+        answer.send(task())
+    except BaseException as error:
+        answer.send(Outcome(None, detail=f"{type(error).__name__}: {error}"))
 
 
 def _silence() -> None:

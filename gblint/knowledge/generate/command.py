@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import time
 import warnings
@@ -25,6 +26,8 @@ Result = TypeVar("Result")
 def main(out: Path, jobs: int, keep_breaks: bool) -> None:
     """Measure the installed torch and write torch-MAJOR.MINOR.json into the directory OUT."""
     warnings.simplefilter("ignore")
+    if importlib.util.find_spec("expecttest") is None:
+        raise click.UsageError("torch.testing, which has the sample inputs, needs expecttest: pip install expecttest")
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"torch-{'.'.join(torch.__version__.split('.')[:2])}.json"
     data = generate(jobs, write.read(path) if keep_breaks else None)

@@ -27,6 +27,7 @@ def torch_entries(kept: dict[str, Any]) -> dict[str, Entry]:
     """Entries by canonical name: functions, classes, some of their methods, constants, and Tensor methods."""
     entries = {name: _entry(name, value) for name, value in kept.items()}
     entries.update(tensor_methods())
+    entries.update(tensor_properties())
     for dotted in WITH_METHODS:
         entries.update(class_members(dotted))
     for name, value in kept.items():
@@ -43,7 +44,7 @@ def _entry(name: str, value: Any) -> Entry:
         return _module_entry(value)
     if what == "class":
         return _class_entry(value)
-    return function_entry(stubs.signatures(name, value), what)
+    return _in_place(name.rpartition(".")[2], function_entry(stubs.signatures(name, value), what))
 
 
 def function_entry(overloads: list[stubs.Signature], what: str) -> Entry:
@@ -190,6 +191,15 @@ def tensor_attributes() -> dict[str, str]:
             continue
         found[name] = declared.get(name, "any") if declared.get(name, "any") != "any" else _measured_attribute(name)
     return found
+
+
+def tensor_properties() -> dict[str, Entry]:
+    """Public attributes of a tensor as entries, so that verdicts on reading them have a place."""
+    return {
+        f"torch.Tensor.{name}": Entry("property", value=kind, sources={"value": "stubs"})
+        for name, kind in tensor_attributes().items()
+        if not name.startswith("_")
+    }
 
 
 def _is_data(name: str) -> bool:

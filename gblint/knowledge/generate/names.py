@@ -60,7 +60,8 @@ torch._higher_order_ops.print torch._higher_order_ops.wrap.wrap
 
 # Classes whose methods and properties are worth an entry of their own.
 WITH_METHODS = """
-torch.Size torch.Generator torch.device torch.dtype torch.finfo torch.iinfo torch.nn.Module torch.nn.ModuleList torch.nn.ModuleDict torch.nn.Sequential torch.nn.ParameterList torch.nn.ParameterDict
+torch.Size torch.Generator torch.device torch.dtype torch.finfo torch.iinfo torch.nn.Module
+torch.nn.ModuleList torch.nn.ModuleDict torch.nn.Sequential torch.nn.ParameterList torch.nn.ParameterDict
 torch.optim.Optimizer torch.cuda.Stream torch.cuda.Event torch.autograd.Function torch.utils.data.DataLoader
 torch.nn.utils.rnn.PackedSequence torch.amp.GradScaler torch.nn.Transformer torch.futures.Future
 torch.distributed.ProcessGroup torch.distributed.Work torch.distributed.Store

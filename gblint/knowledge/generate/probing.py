@@ -54,7 +54,9 @@ def _parse_line(line: str) -> Probe:
     if separator:
         return Probe(name.strip(), (expression.strip(),))
     call = ast.parse(line.strip(), mode="eval").body
-    callee = call.func if isinstance(call, ast.Call) else call
+    callee: ast.expr = call
+    while isinstance(callee, ast.Call):  # of `vmap(f)(t)` the name is vmap
+        callee = callee.func
     return Probe(ast.unparse(callee), (line.strip(),))
 
 

@@ -288,18 +288,18 @@ def rank_rule(runs: list[Run]) -> str | None:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raises TimeoutError in the block when it takes longer; main thread only."""
+    """Raises TimeoutError in the block when it takes more processor time than that; main thread only."""
 
     def stop(*_: Any) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def refine(entries: dict[str, Entry], aliases: dict[str, str], names: dict[int, str]) -> dict[str, Entry]:
@@ -315,7 +315,7 @@ def refine(entries: dict[str, Entry], aliases: dict[str, str], names: dict[int, 
     refined = dict(entries)
     for target, groups in collected.items():
         refined[target] = _with_runs(refined[target], groups)
-    return _share_with_methods(refined)
+    return _share_with_twins(refined)
 
 
 def operator_names(op: Any, names: dict[int, str], aliases: dict[str, str]) -> list[str]:
@@ -351,22 +351,20 @@ def _variant_with_runs(variant: Variant, runs: list[Run]) -> Variant:
     return msgspec.structs.replace(variant, returns=returns or variant.returns)
 
 
-def _share_with_methods(entries: dict[str, Entry]) -> dict[str, Entry]:
-    """A method without samples of its own behaves as the function of its name; `x_` stands for `x` on its receiver."""
-    for name, entry in list(entries.items()):
-        if not name.startswith("torch.Tensor.") or entry.returns is None or entry.returns.dtype is not None:
+def _share_with_twins(entries: dict[str, Entry]) -> dict[str, Entry]:
+    """What has no samples of its own behaves as its twin: torch.x, torch.nn.functional.x and torch.Tensor.x are one."""
+    owners = ("torch", "torch.nn.functional", "torch.Tensor")
+    shared = dict(entries)
+    for name, entry in entries.items():
+        owner, _, last = name.rpartition(".")
+        if owner not in owners or entry.returns is None or entry.returns.dtype is not None:
             continue
-        twin = entries.get("torch." + name.removeprefix("torch.Tensor."))
-        if twin is None or twin.returns is None or twin.returns.kind != entry.returns.kind:
-            continue
-        returns = msgspec.structs.replace(
-            entry.returns, dtype=twin.returns.dtype, rank=twin.returns.rank, dtypes=twin.returns.dtypes
-        )
-        if returns != entry.returns:
-            entries[name] = msgspec.structs.replace(
-                entry, returns=returns, sources={**entry.sources, "dtype": "function"}
-            )
-    return entries
+        twins = [entries[f"{o}.{last}"] for o in owners if o != owner and f"{o}.{last}" in entries]
+        twin = next((t.returns for t in twins if t.returns and t.returns.dtype), None)
+        if twin is not None and twin.kind == entry.returns.kind:
+            returns = msgspec.structs.replace(entry.returns, dtype=twin.dtype, rank=twin.rank, dtypes=twin.dtypes)
+            shared[name] = msgspec.structs.replace(entry, returns=returns, sources={**entry.sources, "dtype": "twin"})
+    return shared
 
 
 def refine_modules(entries: dict[str, Entry], names: dict[int, str]) -> dict[str, Entry]:

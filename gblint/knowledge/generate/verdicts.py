@@ -17,7 +17,7 @@ from gblint.knowledge.generate import breaks, probing, tables
 from gblint.knowledge.generate.breaks import CRASH, OK, Outcome, compiled_outcome
 from gblint.knowledge.generate.probing import Measured, Probe
 from gblint.knowledge.generate.runs import operator_names
-from gblint.knowledge.model import Entry
+from gblint.knowledge.model import Entry, Return
 
 # Of each sample: the arguments given (a count, then keywords), and the verdict.
 Outcomes = list[tuple[str, str]]
@@ -170,18 +170,33 @@ def add_probes(entries: dict[str, Entry], found: dict[str, Measured], aliases: d
             _update(entries, name, "probe", forms={**known.forms, form: measured.verdict or ""})
             continue
         forms = {**known.forms, "as-number": measured.as_number} if measured.as_number else known.forms
-        kind = measured.type if not name.startswith("torch.") else None
         dynamic = _dynamic(name, {measured.verdict})
-        _update(
-            entries,
-            name,
-            "probe",
-            verdict=measured.verdict,
-            probe=measured.expression,
-            type=kind,
-            forms=forms,
+        facts = {
+            "verdict": measured.verdict,
+            "probe": measured.expression,
+            "type": measured.type,
+            "forms": forms,
             **dynamic,
-        )
+        }
+        _update(entries, name, "probe", **facts, returns=_observed_return(known, measured.type))
+
+
+# Types of results that say as much as a kind does; a tuple or list does not, not knowing what is in it.
+_KINDS = {
+    "torch.Tensor": "tensor",
+    "torch.nn.parameter.Parameter": "tensor",
+    "torch.Size": "size",
+    "torch.dtype": "dtype",
+    "torch.device": "device",
+    "None": "none",
+    **{kind: kind for kind in ("int", "float", "bool", "str")},
+}
+
+
+def _observed_return(entry: Entry, type_name: str | None) -> Return | None:
+    """The result as the probe saw it, for a function of torch on which neither stubs nor samples say anything."""
+    silent = entry.what in ("function", "method") and entry.returns is None
+    return Return(_KINDS[type_name]) if silent and type_name in _KINDS else None
 
 
 def add_python_forms(entries: dict[str, Entry], found: dict[str, Measured]) -> None:
@@ -200,6 +215,8 @@ def keep(entries: dict[str, Entry], earlier: dict[str, Entry]) -> None:
     fields = ("verdict", "forms", "probe", "type", "dynamic")
     for name, old in earlier.items():
         facts = {field: value for field in fields if (value := getattr(old, field))}
+        if old.sources.get("returns") == "probe":
+            facts["returns"] = old.returns
         if facts:
             entry = entries.setdefault(name, Entry(old.what))
             sources = {**entry.sources, **{f: old.sources[f] for f in facts if f in old.sources}}
