@@ -19,7 +19,20 @@ Limits:
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Call, Context, Instance, Rule, RuleMeta, Union, Value, as_tensor, is_none, members
+from gblint.rule_api import (
+    Break,
+    Call,
+    Context,
+    Instance,
+    Rule,
+    RuleMeta,
+    Union,
+    Unknown,
+    Value,
+    as_tensor,
+    is_none,
+    members,
+)
 
 TAKES_FUNCTION = ("torch.Tensor.apply_", "torch.Tensor.map_")
 
@@ -85,6 +98,8 @@ noisy(torch.rand(3))
             text = context.text(event.node)
             return Break(f"`{text}` calls a Python function for each element, which a graph cannot hold")
         certainty = max((_generator_certainty(v) for v in (*event.args, *event.kwargs.values())), default=0.0)
+        if isinstance(event.kwargs.get("generator"), Unknown):
+            certainty = 0.35  # a parameter that is None more often than not
         if not certainty:
             return None
         text = context.text(event.node)

@@ -15,8 +15,7 @@ Fix:
 Torch versions:
     Every release.
 Limits:
-    A key function is not looked into; only elements that are tensors themselves are seen. What then iterates the groups
-    breaks again (GB0811).
+    What then iterates the groups breaks again (GB0811).
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from __future__ import annotations
 from gblint.rule_api import (
     Break,
     Call,
+    Compare,
     Context,
     Rule,
     RuleMeta,
@@ -83,8 +83,17 @@ runs(torch.rand(3))
         certainty = tensor_certainty(element)
         if not certainty or (key is not None and not is_none(key)):
             return None
+        return self._answer(event, context, certainty, element)
+
+    def on_compare(self, event: Compare, context: Context) -> Break | None:
+        """The values of a key function, compared with each other (operator "group")."""
+        certainty = tensor_certainty(event.left) if event.operator == "group" else 0.0
+        return self._answer(event, context, certainty, event.left) if certainty else None
+
+    @staticmethod
+    def _answer(event: Call | Compare, context: Context, certainty: float, key: Value | None) -> Break:
         message = f"`{context.text(event.node)}` compares tensors, whose values are not known while tracing"
-        return Break(message, certainty, about=as_tensor(element))
+        return Break(message, certainty, about=as_tensor(key))
 
 
 def _element(value: Value | None) -> Value | None:
