@@ -162,6 +162,8 @@ def set_plainly(frame: Frame, receiver: Instance, name: str, value: Value) -> No
     old = receiver.attrs.get(name)
     if isinstance(value, Tensor) and value.role == "result" and not frame.traced:
         value = Tensor(value.c, value.dtype, value.rank, "", value.subclass, value.origin)
+    if isinstance(value, Stream) and value.kind != "range" and not frame.traced:
+        value = Stream(value.kind, value.elem, value.items, passed_in=True)
     receiver.attrs[name] = value if old is None or not frame.guards else join(old, value)
 
 

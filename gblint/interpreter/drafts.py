@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gblint.interpreter.events import Break
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.source import Chunk
+from gblint.interpreter.values import Stream
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -103,6 +104,8 @@ class Drafts:
             if (current.hard or fatal) and certainty >= SURE:
                 current.fallen = draft
             falls = falls or bool(current.hard) or fatal
+            if certainty >= SURE and not falls and not current.guards:
+                _hand_over(current)
             if current.starts:
                 break
             current = current.caller
@@ -138,6 +141,13 @@ class Drafts:
             entries.extend((d, g + move_guards, n + move_loops) for d, g, n in log)
         if felt is not None and frame.traced and frame.fallen is None:
             self._take_effect(frame, felt, felt.certainty)
+
+
+def _hand_over(frame: Frame) -> None:
+    """Iterators that live across a split are given to what comes after like arguments."""
+    for value in frame.env.names.values():
+        if isinstance(value, Stream) and value.kind not in ("range", "generator"):
+            value.passed_in = True
 
 
 def _merge(known: Draft, new: Draft) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gblint.interpreter import attributes, conditions, subscripts, tensors
-from gblint.interpreter.events import Call, Format, Iterate, Operator
+from gblint.interpreter.events import Call, Format, Globals, Iterate, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.source import code
 from gblint.interpreter.values import (
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
 
 Evaluator = Callable[["Machine", Frame, Any], Value]
+TENSOR_TEXT = "text of a tensor"  # the type of a string that Dynamo could not write out
+UNDEFINED = "is not defined in view"
 BUILTIN_NAMES = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
 
 
@@ -90,7 +92,18 @@ def load_name(machine: Machine, frame: Frame, name: str) -> Value:
         return value
     if name in BUILTIN_NAMES:
         return External("builtins." + name)
-    return Unknown(f"name {name} is not defined in view")
+    return Unknown(f"name {name} {UNDEFINED}")
+
+
+def _note_unbound(machine: Machine, frame: Frame, node: cst.Name) -> None:
+    """Tell the rules of a local that has no value on the only path there is."""
+    from gblint.interpreter.functions import tree_of
+
+    if not frame.traced or frame.guards or frame.function is None or machine.root.kind != "explicit":
+        return
+    tree = tree_of(machine, frame.function)
+    if tree is not None and node.value in tree.scope.plainly_bound and machine.listens(frame, "globals"):
+        machine.emit(frame, "globals", Globals(node, "unbound", node.value))
 
 
 def _name(machine: Machine, frame: Frame, node: cst.Name) -> Value:
@@ -101,7 +114,10 @@ def _name(machine: Machine, frame: Frame, node: cst.Name) -> Value:
         return FALSE
     if name == "None":
         return NONE
-    return load_name(machine, frame, name)
+    value = load_name(machine, frame, name)
+    if isinstance(value, Unknown) and value.reason.endswith(UNDEFINED):
+        _note_unbound(machine, frame, node)
+    return value
 
 
 def _integer(machine: Machine, frame: Frame, node: cst.Integer) -> Value:
@@ -139,12 +155,15 @@ def _literal(node: cst.SimpleString | cst.ConcatenatedString) -> Value:
 
 
 def _fstring(machine: Machine, frame: Frame, node: cst.FormattedString) -> Value:
+    text = "str"
     for part in node.parts:
         if isinstance(part, cst.FormattedStringExpression):
             value = evaluate(machine, frame, part.expression)
+            kind = "repr" if part.conversion == "r" else "fstring"
+            text = TENSOR_TEXT if isinstance(value, Tensor) and value.c > 0.6 and frame.traced else text
             if machine.listens(frame, "format"):
-                machine.emit(frame, "format", Format(part.expression, "fstring", value))
-    return Plain("str")
+                machine.emit(frame, "format", Format(part.expression, kind, value))
+    return Plain(text)
 
 
 def _ellipsis(machine: Machine, frame: Frame, node: cst.Ellipsis) -> Value:

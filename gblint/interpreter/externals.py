@@ -17,6 +17,7 @@ from gblint.interpreter.events import Call, Compare, Construct
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
     NONE,
+    NUMERIC,
     Class,
     Const,
     Instance,
@@ -122,14 +123,16 @@ def call(
     if frame.pure:
         effects.note_call(machine, frame, name, args, kwargs, node)
     site = Site(machine, frame, name, args, kwargs, node, receiver, opaque)
+    answer = None
     if name not in QUIET:
         answer = machine.emit_call(frame, Call(node, name, args, kwargs, receiver, opaque))
         if answer is not None and answer.result is not None:
             return answer.result
     found = MODELS.get(name) or MODELS.get(dotted)
-    if found is not None:
-        return found(site)
-    return _default(site)
+    value = found(site) if found is not None else _default(site)
+    if name not in QUIET and answer is not None and isinstance(value, Stream):
+        value.passed_in = True  # made by eager code
+    return value
 
 
 def _default(site: Site) -> Value:
@@ -216,6 +219,8 @@ def _numpy(site: Site) -> Value:
     if site.name.startswith("numpy.random."):
         return Plain("number") if not site.args and not site.kwargs else Tensor(0.9, "float", None, "result", "ndarray", site.origin())
     traced = any(as_tensor(a) is not None for a in site.args)
+    if kind is None and site.args and all(isinstance(a, Const | Plain) and type_name(a) in NUMERIC for a in site.args):
+        return Plain("float", symbolic=any(getattr(a, "symbolic", False) for a in site.args))  # of numbers it gives a number
     last = site.name.rpartition(".")[2]
     if last in ("float32", "float64", "int64", "int32", "bool_"):
         return Plain("number")

@@ -31,7 +31,7 @@ class Frame:
 
     __slots__ = (
         "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given", "global_names",
-        "guards", "hard", "loop_exits", "loops", "module", "pure", "returns", "starts", "traced", "yields",
+        "guards", "hard", "loop_exits", "loops", "module", "nonlocal_names", "pure", "returns", "starts", "traced", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -67,6 +67,7 @@ class Frame:
         self.yields: list[Value] = []
         self.loop_exits: list[list[dict[str, Value]]] = []
         self.global_names: set[str] = set()
+        self.nonlocal_names: set[str] = set()
 
     def push(self, block: str) -> None:
         """Enter a block ("loop", "try", "user-with", "with", "generator", "comprehension")."""

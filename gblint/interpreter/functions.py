@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from gblint.interpreter.events import Call, Entry
 from gblint.interpreter.frame import Frame
+from gblint.interpreter.scope import Scope
 from gblint.interpreter.source import Chunk
 from gblint.interpreter.values import (
     NONE,
@@ -63,8 +65,6 @@ class Signature:
 class FunctionTree:
     """A function ready to run."""
 
-    __slots__ = ("_uses", "chunk", "is_async", "is_generator", "node", "signature")
-
     def __init__(self, node: cst.FunctionDef | cst.Lambda, chunk: Chunk, is_generator: bool, is_async: bool) -> None:
         self.node = node
         self.chunk = chunk
@@ -72,6 +72,16 @@ class FunctionTree:
         self.is_generator = is_generator
         self.is_async = is_async
         self._uses: Any = None
+
+    @cached_property
+    def scope(self) -> Scope:
+        """The variables of the body."""
+        return Scope(self.node)
+
+    @property
+    def cells(self) -> set[str]:
+        """Variables that a nested function or lambda reads."""
+        return self.scope.cells
 
     @property
     def uses(self) -> Any:

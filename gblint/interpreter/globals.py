@@ -13,6 +13,7 @@ from gblint.interpreter.values import (
     Mapping,
     PyModule,
     Sequence,
+    Stream,
     Union,
     Unknown,
     Value,
@@ -97,6 +98,6 @@ def _open(value: Value) -> Value:
         return value
     if is_none(value):
         return Union((value, Unknown("a global that is None at first")))
-    if isinstance(value, Const) and isinstance(value.value, bool):
-        return value
+    if isinstance(value, Stream) and value.kind != "range":
+        value.passed_in = True
     return value

@@ -298,11 +298,21 @@ def _method_type(site: Site) -> Value:
     return Bound(site.args[0], site.args[1]) if len(site.args) == 2 else Unknown("method")
 
 
+def _of_objects(value: Value, dtype: Value | None) -> bool:
+    """Whether an array made of these holds Python objects or text."""
+    if isinstance(dtype, External):
+        return dtype.dotted in ("builtins.object", "builtins.str", "numpy.object_", "numpy.str_")
+    items = value.items if isinstance(value, Sequence) and value.items is not None else [value]
+    return dtype is None and any(isinstance(i, Const) and (i.value is None or isinstance(i.value, str)) for i in items)
+
+
 @model("numpy.array", "numpy.asarray", "numpy.ascontiguousarray")
 def _array(site: Site) -> Value:
     value = site.args[0] if site.args else Unknown("")
     inner = value.element() if isinstance(value, Sequence) and (value.items or value.elem is not None) else value
     tensor = as_tensor(inner)
+    if _of_objects(value, site.arg(1, "dtype")):
+        return Tensor(0.95, "", None, "result", "object array", site.origin())
     if tensor is not None:
         return Tensor(tensor.c, tensor.dtype, None, "result", "ndarray", site.origin())
     return Tensor(0.85, "", None, "result", "ndarray", site.origin())

@@ -29,6 +29,7 @@ from gblint.interpreter.values import (
     Partial,
     PyModule,
     Sequence,
+    Tensor,
     Union,
     Unknown,
     Value,
@@ -359,6 +360,8 @@ def mark_input(value: Value) -> Value:
 
     if isinstance(value, Stream) and value.kind != "range":
         return Stream(value.kind, value.elem, value.items, passed_in=True)
+    if isinstance(value, Tensor) and value.role in ("", "result"):
+        return Tensor(value.c, value.dtype, value.rank, "input", value.subclass, value.origin)
     return value
 
 

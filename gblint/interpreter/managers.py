@@ -8,9 +8,7 @@ import libcst as cst
 
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
-    Bound,
     External,
-    Function,
     Instance,
     Plain,
     Tensor,
@@ -26,11 +24,11 @@ if TYPE_CHECKING:
 GENERATOR_MANAGER = "contextlib._GeneratorContextManager"
 
 
-def classify(machine: Machine, manager: Value, node: cst.BaseExpression) -> tuple[str, bool]:
+def classify(machine: Machine, frame: Frame, manager: Value, node: cst.BaseExpression) -> tuple[str, bool]:
     """(dotted name of the manager, whether a break inside throws the frame back to eager)."""
     if isinstance(manager, Union):
         known = [m for m in manager.members if isinstance(m, Instance)]
-        return classify(machine, known[0], node) if known else ("", False)
+        return classify(machine, frame, known[0], node) if known else ("", False)
     if isinstance(manager, Instance):
         if manager.base == GENERATOR_MANAGER or manager.cls is not None:
             return "user", True
@@ -38,9 +36,20 @@ def classify(machine: Machine, manager: Value, node: cst.BaseExpression) -> tupl
         return base, not _resumable(base)
     if isinstance(manager, Plain) and manager.type == "device":
         return "torch.device", True
-    if isinstance(manager, Bound | External | Function):
+    return _by_name(machine, frame, node)
+
+
+def _by_name(machine: Machine, frame: Frame, node: cst.BaseExpression) -> tuple[str, bool]:
+    """The same for a manager that is not known itself, by the library function that made it."""
+    if not isinstance(node, cst.Call):
         return "", False
-    return "", False
+    from gblint.interpreter.expressions import evaluate_silently
+
+    maker = evaluate_silently(machine, frame, node.func)
+    if not isinstance(maker, External) or maker.dotted.startswith(("unknown.", "gblint.")):
+        return "", False
+    base = machine.knowledge.canonical(maker.dotted)
+    return base, not _resumable(base)
 
 
 def _resumable(base: str) -> bool:

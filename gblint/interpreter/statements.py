@@ -127,9 +127,23 @@ def store_name(machine: Machine, frame: Frame, name: str, value: Value, node: cs
             effects.note_global(machine, frame, node)
         machine.global_env(frame.module).names[name] = value
         return
+    if name in frame.nonlocal_names:
+        _store_outer(machine, frame, name, value, node)
+        return
     frame.env.names[name] = value
     if frame.given:
         frame.given.discard(name)
+
+
+def _store_outer(machine: Machine, frame: Frame, name: str, value: Value, node: cst.CSTNode | None) -> None:
+    """Bind a variable of an enclosing function."""
+    env = frame.env.parent
+    while env is not None and name not in env.names:
+        env = env.parent
+    if env is not None:
+        env.names[name] = join(env.names[name], value) if frame.guards else value
+    if node is not None:
+        effects.note_global(machine, frame, node)
 
 
 def _unpack(machine: Machine, frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
@@ -194,7 +208,7 @@ def _delete(machine: Machine, frame: Frame, node: cst.Del) -> bool:
     targets = [e.value for e in node.target.elements] if isinstance(node.target, cst.Tuple) else [node.target]
     for target in targets:
         if isinstance(target, cst.Name):
-            kind = "global" if target.value in frame.global_names else "name"
+            kind = "global" if target.value in frame.global_names else _cell_kind(machine, frame, target.value)
             if machine.listens(frame, "delete"):
                 machine.emit(frame, "delete", Delete(node, kind, target.value))
             frame.env.names.pop(target.value, None)
@@ -207,6 +221,21 @@ def _delete(machine: Machine, frame: Frame, node: cst.Del) -> bool:
         elif isinstance(target, cst.Subscript):
             base = evaluate(machine, frame, target.value)
             subscripts.delete(machine, frame, base, subscripts.index_values(machine, frame, target), target)
+    return True
+
+
+def _cell_kind(machine: Machine, frame: Frame, name: str) -> str:
+    """"cell" for a variable that a nested function uses, "nonlocal" for one of an enclosing function, else "name"."""
+    from gblint.interpreter.functions import tree_of
+
+    if name in frame.nonlocal_names:
+        return "nonlocal"
+    tree = tree_of(machine, frame.function) if frame.function is not None else None
+    return "cell" if tree is not None and name in tree.cells else "name"
+
+
+def _nonlocal(machine: Machine, frame: Frame, node: cst.Nonlocal) -> bool:
+    frame.nonlocal_names.update(item.name.value for item in node.names)
     return True
 
 
@@ -533,6 +562,8 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
                 if handler.name is not None and isinstance(handler.name.name, cst.Name):
                     frame.env.names[handler.name.name.value] = Unknown("exception")
                 if execute(machine, frame, handler.body):
+                    if handler.name is not None and isinstance(handler.name.name, cst.Name):
+                        frame.env.names.pop(handler.name.name.value, None)
                     ends.append(frame.snapshot())
         finally:
             frame.guards -= 1
@@ -553,7 +584,7 @@ def _with(machine: Machine, frame: Frame, node: cst.With) -> bool:
     try:
         for item in node.items:
             manager = evaluate(machine, frame, item.item)
-            callee, hard = managers.classify(machine, manager, item.item)
+            callee, hard = managers.classify(machine, frame, manager, item.item)
             if machine.listens(frame, "enter"):
                 machine.emit(frame, "enter", Enter(item.item, callee, manager))
             entered = managers.enter(machine, frame, manager, item.item)
@@ -660,6 +691,7 @@ _SMALL: dict[type, Executor] = {
     cst.Continue: _continue,
     cst.Del: _delete,
     cst.Global: _global,
+    cst.Nonlocal: _nonlocal,
     cst.Import: _import,
     cst.ImportFrom: _import_from,
 }

@@ -180,7 +180,7 @@ def _hashable(key: Const) -> bool:
 
 def store(machine: Machine, frame: Frame, base: Value, index: list[Value], value: Value, node: cst.CSTNode) -> None:
     """base[index] = value."""
-    if frame.traced and machine.table.by_kind["index"] and _worth_telling(base, index):
+    if frame.traced and machine.table.by_kind["index"] and (_worth_telling(base, index) or isinstance(base, External | Instance)):
         machine.emit(frame, "index", Index(node, base, index, True, value))
     if frame.pure:
         effects.note_store(machine, frame, base, node)
@@ -218,6 +218,8 @@ def _store_sequence(frame: Frame, base: Sequence, index: Value, value: Value) ->
 
 def delete(machine: Machine, frame: Frame, base: Value, index: list[Value], node: cst.CSTNode) -> None:
     """del base[index]."""
+    if frame.traced and machine.table.by_kind["index"] and isinstance(base, External | Instance):
+        machine.emit(frame, "index", Index(node, base, index, True, None))
     first = index[0] if index else None
     if isinstance(base, Mapping) and isinstance(first, Const) and _hashable(first):
         base.items.pop(first.value, None)

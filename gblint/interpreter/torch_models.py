@@ -496,3 +496,8 @@ def _fork(site: Site) -> Value:
 @model("torch.jit.wait")
 def _wait(site: Site) -> Value:
     return site.args[0] if site.args else Unknown("wait")
+
+
+@model("torch.Generator.manual_seed", "torch.Generator.set_state")
+def _seeded(site: Site) -> Value:
+    return site.receiver if site.receiver is not None else Unknown("generator")
