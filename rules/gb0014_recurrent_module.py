@@ -60,7 +60,7 @@ class Flat(nn.Module):
 
     def forward(self, x):
         self.rnn.flatten_parameters()  # GB0014
-        return self.rnn(x)[0] * 2
+        return x * 2
 
 class Stack(nn.Module):
     def __init__(self):

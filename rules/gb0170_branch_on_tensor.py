@@ -149,7 +149,7 @@ def layerdrop(x: torch.Tensor, p: float):
 @torch.compile
 def checked(x: torch.Tensor):
     y = x * 2
-    if np.sqrt(4) > 1:  # GB0170
+    if np.prod(x.shape) > 1:  # GB0170
         y = y + 1
     return y
 
