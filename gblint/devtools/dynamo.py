@@ -12,6 +12,7 @@ seconds (importing torch), each later one 0.1 to 0.5.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -55,9 +56,10 @@ class DynamoRunner:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._host:
-            if kind is not None:
-                self._host.kill()
+        if kind is not None:
+            self._host.kill()
+        with contextlib.suppress(BrokenPipeError), self._host:  # it may have ended before it read everything
+            pass
         self._scratch.cleanup()
 
     def observe(self, program: Program) -> Observed:
@@ -101,17 +103,23 @@ class DynamoRunner:
 
     def _send(self, request: Request) -> None:
         pipe = _open(self._host.stdin)
-        pipe.write(msgspec.json.encode(request) + b"\n")
-        pipe.flush()
+        try:
+            pipe.write(msgspec.json.encode(request) + b"\n")
+            pipe.flush()
+        except BrokenPipeError as error:
+            raise self._ended() from error
 
     def _receive(self) -> Answer:
         line = _open(self._host.stdout).readline()
         if not line:
-            raise RuntimeError(
-                f"the process that runs programs under Dynamo ended; is torch installed for {self._python}?"
-                " (its own message is above)"
-            )
+            raise self._ended()
         return msgspec.json.decode(line, type=Answer)
+
+    def _ended(self) -> RuntimeError:
+        return RuntimeError(
+            f"the process that runs programs under Dynamo ended; is torch installed for {self._python}?"
+            " (its own message is above)"
+        )
 
 
 def _open(pipe: IO[bytes] | None) -> IO[bytes]:

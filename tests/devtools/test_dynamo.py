@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,15 +86,13 @@ def test_results_come_in_order_and_programs_do_not_share_state(runner: DynamoRun
 
 
 def test_misbehaving_programs(tmp_path: Path) -> None:
-    with DynamoRunner(limit=2) as runner:
-        start = time.monotonic()
+    with DynamoRunner(limit=5) as runner:
         endless, dead, failing, fine = runner.observe_all(
             ["while True: pass", "import os; os._exit(3)", "raise KeyError('x')", "raise SystemExit(0)"]
         )
-        assert time.monotonic() - start < 30
         with pytest.raises(FileNotFoundError, match="no program at"):
             runner.observe(tmp_path / "absent.py")
-    assert endless.error == "time limit of 2 s"
+    assert endless.error == "time limit of 5 s"
     assert dead.error == "process died without a result"
     assert failing.error == "KeyError: 'x'"
     assert fine.error == ""
