@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gblint.index.model import ClassInfo
-from gblint.interpreter.events import Call, Construct
+from gblint.interpreter.events import Call, Construct, Entry
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.functions import chunk_of, method_value, tree_of
 from gblint.interpreter.values import (
@@ -34,6 +34,7 @@ from gblint.interpreter.values import (
     join_all,
     type_name,
 )
+from gblint.interpreter.walk import walk_scope
 
 if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
@@ -229,6 +230,8 @@ def _head(node: cst.BaseExpression) -> str:
 
 def _binding_kind(value: Value) -> str:
     """"static", "class", "property" or "" (an ordinary method)."""
+    if isinstance(value, Function) and value.binding:
+        return value.binding
     for head in _decorator_heads(value):
         last = head.rpartition(".")[2]
         if last == "staticmethod":
@@ -406,15 +409,31 @@ def construct(
         return made if not isinstance(made, Unknown) else instance
     init = class_attr(machine, cls, "__init__")
     if isinstance(init, Function | Partial | Bound):
-        traced = frame.traced and kind != "module"
-        before, frame.traced = frame.traced, traced
+        before = machine.drafts.open_log(frame)
         try:
             machine.call(frame, init, [instance, *args], kwargs, node, opaque)
         finally:
-            frame.traced = before
+            _, breaks = machine.drafts.close_log(before)
+        if kind == "module" and breaks is not None and isinstance(init, Function):
+            enter_again(machine, frame, init, node)
     else:
         instance.open = True
     return instance
+
+
+def enter_again(machine: Machine, frame: Frame, init: Function, node: cst.CSTNode) -> None:
+    """A constructor that broke the graph is run by eager code, and Dynamo starts a frame in it."""
+    tree = tree_of(machine, init)
+    if tree is None or not machine.listens(frame, "entry"):
+        return
+    own = Frame(init.module, tree.chunk, Environment({}), init, frame, node, True, starts=True)
+    machine.emit(own, "entry", Entry(_super_call(tree.node) or node, init, is_root=False))
+
+
+def _super_call(tree: cst.CSTNode) -> cst.CSTNode | None:
+    """The `super().__init__(…)` of a constructor."""
+    calls = [n for n in walk_scope([tree.body]) if isinstance(n, cst.Call) and isinstance(n.func, cst.Attribute)]  # type: ignore[attr-defined]
+    return next((c for c in calls if c.func.attr.value == "__init__" and isinstance(c.func.value, cst.Call)), None)  # type: ignore[union-attr]
 
 
 def _has_own_init(machine: Machine, cls: Class) -> bool:

@@ -111,7 +111,8 @@ def learn(frame: Frame, facts: Facts) -> None:
 def test(machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, plain_message: bool = True) -> Test:
     """Evaluate a condition where its truth decides (kind as in `Branch`)."""
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
-        inner = test(machine, frame, node.expression, "not" if kind == "value" else kind, plain_message)
+        # An assert on `not x` jumps the other way round, which Dynamo does not take for an assert.
+        inner = test(machine, frame, node.expression, {"value": "not", "assert": "if"}.get(kind, kind), plain_message)
         known = None if inner.truth is None else not inner.truth
         return Test(known, inner.other, inner.then)
     if isinstance(node, cst.BooleanOperation):
@@ -165,7 +166,8 @@ def _truthiness_facts(machine: Machine, frame: Frame, node: cst.BaseExpression, 
 def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, kind: str, plain_message: bool) -> Test:
     is_and = isinstance(node.operator, cst.And)
     inner_kind = ("and" if is_and else "or") if kind in ("value",) else kind
-    left = test(machine, frame, node.left, inner_kind, plain_message)
+    first_kind = ("and" if is_and else "or") if kind == "assert" else inner_kind  # only the last test is the assert's own
+    left = test(machine, frame, node.left, first_kind, plain_message)
     if left.truth is (not is_and):
         return left
     carry = left.then if is_and else left.other

@@ -214,18 +214,35 @@ def module_method(site: Site, method: str) -> Value:
 
 def _numpy(site: Site) -> Value:
     kind = site.machine.knowledge.return_type_external(site.name)
+    if site.name.startswith("numpy.random."):
+        return _numpy_random(site)
     if kind in ("int", "float", "bool", "str", "NoneType"):
         return of_type(site.machine, kind, site)
-    if site.name.startswith("numpy.random."):
-        return Plain("number") if not site.args and not site.kwargs else Tensor(0.9, "float", None, "result", "ndarray", site.origin())
     traced = any(as_tensor(a) is not None for a in site.args)
+    scalar = bool(site.args) and all(isinstance(v, Const | Plain) and type_name(v) in ("", "int", "float", "number") for v in site.args)
     if kind is None and site.args and all(isinstance(a, Const | Plain) and type_name(a) in NUMERIC for a in site.args):
         return Plain("float", symbolic=any(getattr(a, "symbolic", False) for a in site.args))  # of numbers it gives a number
     last = site.name.rpartition(".")[2]
     if last in ("float32", "float64", "int64", "int32", "bool_"):
         return Plain("number")
     dtype = "bool" if last.startswith(("is", "logical", "any", "all", "greater", "less", "equal")) else ""
-    return Tensor(0.9 if traced else 0.8, dtype, None, "result", "ndarray", site.origin())
+    # A NumPy number kept from eager code is an array to Dynamo as well.
+    return Tensor(0.92 if traced or scalar else 0.8, dtype, 0 if scalar else None, "result", "ndarray", site.origin())
+
+
+_SIZES_ONLY = ("rand", "randn", "random", "random_sample", "permutation", "standard_normal")
+
+
+def _numpy_random(site: Site) -> Value:
+    """An array where a size is given, else a number or an object."""
+    last = site.name.rpartition(".")[2]
+    if last[:1].isupper() or last == "default_rng":
+        return of_type(site.machine, site.machine.knowledge.return_type_external(site.name) or "numpy.random.Generator", site)
+    sized = "size" in site.kwargs or len(site.args) > 2 or any(isinstance(a, Sequence) for a in site.args)
+    dtype = "int" if last in ("randint", "permutation", "choice") else "float"
+    if sized or (site.args and last in _SIZES_ONLY):
+        return Tensor(0.9, dtype, None, "result", "ndarray", site.origin())
+    return Plain(dtype if last != "choice" else "")
 
 
 def _foreign(site: Site) -> Value:

@@ -410,7 +410,21 @@ def decorate(machine: Machine, module: ModuleInfo, function: Function, texts: tu
         if head in _BINDING or head.endswith((".setter", ".getter", ".deleter")):
             continue
         value = _apply_text(machine, module, function, value, text, head)
+    if value is not function and isinstance(value, Function) and texts:
+        return _bound_alike(function, value)
     return value
+
+
+def _bound_alike(function: Function, wrapper: Function) -> Function:
+    """A wrapper that is looked up on objects the way the method beneath it would be."""
+    from gblint.interpreter.classes import _binding_kind
+
+    kind = _binding_kind(function)
+    if not kind:
+        return wrapper
+    copy = with_mark(wrapper, wrapper.mark)
+    copy.binding = kind
+    return copy
 
 
 def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value: Value, text: str, head: str) -> Value:
@@ -471,6 +485,7 @@ def with_mark(function: Function, mark: str) -> Function:
         function.module, function.qualname, function.info, function.node, function.chunk, function.closure, function.owner, mark
     )
     copy.defaults = function.defaults
+    copy.binding = function.binding
     return copy
 
 

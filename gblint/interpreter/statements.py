@@ -21,6 +21,7 @@ from gblint.interpreter.values import (
     Instance,
     PyModule,
     Sequence,
+    Stream,
     Tensor,
     Union,
     Unknown,
@@ -127,6 +128,8 @@ def store_name(machine: Machine, frame: Frame, name: str, value: Value, node: cs
             effects.note_global(machine, frame, node)
         machine.global_env(frame.module).names[name] = value
         return
+    if isinstance(value, Stream) and value.kind != "range" and _is_global_scope(machine, frame):
+        value.passed_in = True
     if name in frame.nonlocal_names:
         _store_outer(machine, frame, name, value, node)
         return
@@ -175,7 +178,7 @@ def _return(machine: Machine, frame: Frame, node: cst.Return) -> bool:
 
 
 def _raise(machine: Machine, frame: Frame, node: cst.Raise) -> bool:
-    if frame.guards or node.exc is None:
+    if node.exc is None or (frame.guards and "try" not in frame.blocks):
         return False  # an arm that fails is seldom taken: what it formats and builds is not judged
     value = evaluate(machine, frame, node.exc)
     if machine.listens(frame, "raise"):
@@ -397,7 +400,7 @@ def _arm(machine: Machine, frame: Frame, body: cst.BaseSuite) -> Callable[[], bo
     """An arm that ends in raise is not judged: it is seldom taken, and never in a run that works."""
 
     def run() -> bool:
-        if not _ends_in_raise(body):
+        if not _ends_in_raise(body) or "try" in frame.blocks:
             return execute(machine, frame, body)
         traced, frame.traced = frame.traced, False
         try:

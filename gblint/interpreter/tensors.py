@@ -419,6 +419,12 @@ def _dim(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, 
     return Const(tensor.rank) if tensor.rank is not None else Plain("int", True)
 
 
+def _flat(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    if args or kwargs:
+        return None
+    return Tensor(tensor.c, tensor.dtype, 1, "result", tensor.subclass)
+
+
 def _data_ptr(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     return Plain("data_ptr")
 
@@ -471,7 +477,7 @@ _SPECIAL_METHODS = {
     "long": _cast("int"), "int": _cast("int"), "short": _cast("int"), "byte": _cast("int"), "char": _cast("int"),
     "to": _to, "type": _to, "type_as": _to, "size": _size, "numel": _symbolic_int, "nelement": _symbolic_int,
     "element_size": _symbolic_int, "stride": _size, "dim": _dim, "ndimension": _dim, "__len__": _symbolic_int, "item": _item, "tolist": _tolist,
-    "data_ptr": _data_ptr, "untyped_storage": _storage,
+    "flatten": _flat, "ravel": _flat, "data_ptr": _data_ptr, "untyped_storage": _storage,
     "numpy": _numpy, "unsqueeze": _ranked(1), "squeeze": _ranked(-1), "view": _view, "reshape": _view,
     "requires_grad_": _requires_grad, "to_sparse": lambda m, t, a, k: Tensor(t.c, t.dtype, t.rank, "result", "sparse"),
     "to_dense": lambda m, t, a, k: Tensor(t.c, t.dtype, t.rank, "result", ""),

@@ -239,7 +239,8 @@ def _tensor(site: Site) -> Value:
     if as_tensor(value) is not None:
         rank = as_tensor(value).rank  # type: ignore[union-attr]
     dtype = tensors.given_dtype(site.machine, site.kwargs, site.args) or tensors.element_dtype(inner)
-    return Tensor(1.0, dtype, rank, "result", "", site.origin())
+    role = "constant" if isinstance(value, Const) and site.frame.traced else "result"
+    return Tensor(1.0, dtype, rank, role, "", site.origin())
 
 
 _FACTORIES = ("zeros", "ones", "empty", "rand", "randn", "full", "eye", "arange", "linspace", "randint", "randperm", "tril_indices", "triu_indices")

@@ -83,7 +83,7 @@ class Tensor(Value):
 
     c: certainty (0..1) that the value is a tensor at all, set where the doubt arises.
     dtype: "bool", "int", "float", "complex" or "" (unknown). rank: number of dimensions or None (unknown).
-    role: "input", "parameter", "buffer", "result" (made in the region) or "" (unknown).
+    role: "input", "parameter", "buffer", "result" (made in the region), "constant" (made there of a number) or "" (unknown).
     subclass: "" for a plain tensor, else "sparse", "nested", "ndarray" (a NumPy array Dynamo traces), or a class name.
     integers: for an integer 0-d tensor made from Python numbers (its value is a constant), unused otherwise.
     """
@@ -220,7 +220,7 @@ class Function(Value):
     mark: "" or what Dynamo was told about it: "disable", "allow_in_graph", "nonstrict_trace", "custom_op", "jit", …
     """
 
-    __slots__ = ("chunk", "closure", "defaults", "info", "mark", "module", "name", "node", "owner", "qualname")
+    __slots__ = ("binding", "chunk", "closure", "defaults", "info", "mark", "module", "name", "node", "owner", "qualname")
 
     def __init__(
         self,
@@ -242,6 +242,7 @@ class Function(Value):
         self.closure = closure
         self.owner = owner
         self.mark = mark
+        self.binding = ""  # "static", "class" or "property" where a wrapper took the place of such a method
         self.defaults: dict[str, Value] | None = None
 
 
