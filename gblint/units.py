@@ -118,6 +118,7 @@ class Worker:
             from gblint.interpreter.dispatch import RuleTable
             from gblint.interpreter.machine import Machine
             from gblint.interpreter.source import Forest
+            from gblint.interpreter.summaries import Summaries
             from gblint.knowledge import load
             from gblint.registry import load_rules
             from gblint.rule_api import Context
@@ -126,7 +127,9 @@ class Worker:
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
             rules = [rule() for rule in load_rules() if applies(rule.meta.torch, (major, minor))]
             context = Context(knowledge, (major, minor), {})
-            self._machine = Machine(self.project, knowledge, RuleTable(rules, knowledge), context, Forest())
+            table, forest = RuleTable(rules, knowledge), Forest()
+            summaries = Summaries(Machine(self.project, knowledge, table, context, forest))
+            self._machine = Machine(self.project, knowledge, table, context, forest, summaries)
             self._machine.debug = bool(os.environ.get("GBLINT_DEBUG"))
         return self._machine
 

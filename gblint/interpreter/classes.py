@@ -135,6 +135,8 @@ def is_module(machine: Machine, value: Instance) -> bool:
 
 def class_attr(machine: Machine, cls: Class, name: str, after: Class | None = None) -> Value | None:
     """A class attribute looked up along the MRO (after a given class for super()); None if it is not in view."""
+    if machine.watched is cls and after is None:
+        machine.looked_up.add(name)
     waiting = after is not None
     for ancestor in mro(machine, cls):
         if waiting:

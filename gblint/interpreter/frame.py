@@ -22,7 +22,7 @@ class Frame:
     traced: Dynamo symbolically executes it; otherwise the code runs eagerly and nothing is reported.
     starts: Dynamo starts a frame here (a root, or a function called from a frame that runs eagerly).
     fallen: the draft of the break that threw this frame back to eager, if any.
-    eager: frames of code Dynamo never sees on the stack up to here.
+    eager: frames of code Dynamo never sees on the stack up to here; helpers: those since the last constructor of a module.
     pure: 1 while it calls the body of a checkpoint or another operator of higher order, where side effects are refused;
         2 in all that runs there. given: parameters of such a body that still hold what was passed.
     guards: unresolved conditions between the root and the current statement.
@@ -31,7 +31,7 @@ class Frame:
 
     __slots__ = (
         "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given", "global_names",
-        "guards", "hard", "loop_exits", "loops", "module", "nonlocal_names", "pure", "returns", "starts", "traced", "yields",
+        "guards", "hard", "helpers", "loop_exits", "loops", "module", "nonlocal_names", "pure", "returns", "starts", "traced", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +55,7 @@ class Frame:
         self.starts = starts
         self.depth: int = caller.depth + 1 if caller is not None else 0
         self.eager: int = 0 if traced or caller is None else caller.eager + 1
+        self.helpers: int = 0 if traced or caller is None else caller.helpers + 1
         self.guards: int = caller.guards if caller is not None else 0
         self.loops: int = caller.loops if caller is not None else 0
         self.pure: int = 2 if caller is not None and caller.pure else 0

@@ -251,6 +251,8 @@ def run(
     child = Frame(function.module, tree.chunk, env, function, frame, node, frame.traced, starts)
     if frame.fallen is not None and not starts:
         child.fallen = frame.fallen
+    if function.name == "__init__" and args and isinstance(args[0], Instance) and args[0].base.startswith("torch.nn."):
+        child.helpers = 0
     machine.executed.add((function.module.path, function.qualname, 0 if function.info is None else function.info.start))
     env.names = bind(machine, child, function, tree, args, kwargs, opaque)
     if frame.pure == 1:

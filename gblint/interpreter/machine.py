@@ -17,6 +17,7 @@ from gblint.interpreter.frame import Frame
 from gblint.interpreter.functions import FunctionTree, Signature
 from gblint.interpreter.source import Chunk, Forest
 from gblint.interpreter.values import (
+    NONE,
     Bound,
     Class,
     Compiled,
@@ -41,11 +42,13 @@ from gblint.rule_api import Context
 if TYPE_CHECKING:
     from gblint.index.model import ModuleInfo
     from gblint.index.project import Dependencies, Project
+    from gblint.interpreter.summaries import Summaries
 
 MAX_DEPTH = 48  # frames on the abstract stack
 MAX_CONTEXTS = 4  # argument shapes a function is run with; more are answered from the first
 ROOT_BUDGET = 40_000  # statements one root may execute
 EAGER_DEPTH = 14  # frames of code that Dynamo never sees (constructors, scripts)
+HELPER_DEPTH = 2  # frames below the constructor of a module that nobody is seen to make
 
 
 class OutOfBudget(Exception):
@@ -66,17 +69,27 @@ class Memo:
 class Machine:
     """Interprets one unit (the roots of one file) at a time.
 
-    project: resolves names; knowledge: what torch does; table: the rules; context: what rules may ask.
+    project: resolves names; knowledge: what torch does; table: the rules; context: what rules may ask; summaries: what
+    constructors of base classes leave, kept for all units.
     passing: what is known of decorators that hand back what they get; it holds for every unit. All other state is per
     unit and dropped by `reset`.
     """
 
-    def __init__(self, project: Project, knowledge: Knowledge, table: RuleTable, context: Context, forest: Forest) -> None:
+    def __init__(
+        self,
+        project: Project,
+        knowledge: Knowledge,
+        table: RuleTable,
+        context: Context,
+        forest: Forest,
+        summaries: Summaries | None = None,
+    ) -> None:
         self.project = project
         self.knowledge = knowledge
         self.table = table
         self.context = context
         self.forest = forest
+        self.summaries = summaries
         self.debug = False
         self.passing: dict[tuple[str, int], tuple[frozenset[str], Dependencies]] = {}
         self.reset()
@@ -103,6 +116,10 @@ class Machine:
         self.places: dict[str, tuple[str, int]] = {}  # of functions by name
         self.unresolved: set[str] = set()
         self.rule_errors: set[str] = set()
+        self.home = ""  # the folder of the unit
+        self.guessing = False  # modules are being made that nobody is seen to make
+        self.watched: Class | None = None
+        self.looked_up: set[str] = set()  # attributes of the watched class that were read
         self.script = ""  # the file that is run as the main program
         self.compiled: list[tuple[Compiled, Frame, cst.CSTNode | None]] = []
         self.entered: set[int] = set()
@@ -244,6 +261,11 @@ class Machine:
             return Unknown("recursion")
         if not frame.traced and frame.eager > EAGER_DEPTH:
             return Unknown("call too deep in code that is not compiled")
+        if self.guessing and not frame.traced:
+            if frame.helpers >= HELPER_DEPTH and not function.name.startswith("__init__"):
+                return Unknown("call too deep in the making of a module")
+            if function.name == "__init__" and self.summaries is not None and self.summaries.apply(self, function, args, kwargs):
+                return NONE
         tree = functions.tree_of(self, function)
         if tree is None:
             return Unknown("source could not be parsed")

@@ -221,7 +221,11 @@ def example(machine: Machine, cls: Class, frame: Frame) -> Instance:
             names = [*tree.signature.positional[1:], *tree.signature.keyword]
             scope = Frame(cls.module, tree.chunk, Environment({}), init)
             kwargs = {n: plain_argument(machine, init, tree, n) for n in names}
-            machine.call(scope, init, [instance], kwargs, cst.Name("_"))
+            guessing, machine.guessing = machine.guessing, True
+            try:
+                machine.call(scope, init, [instance], kwargs, cst.Name("_"))
+            finally:
+                machine.guessing = guessing
     elif classes.kind_of(machine, cls) == "dataclass":
         instance.open = True
     return instance

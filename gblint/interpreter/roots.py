@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -47,6 +48,7 @@ class RootRun:
     def __init__(self, machine: Machine, module: ModuleInfo) -> None:
         self.machine = machine
         self.module = module
+        machine.home = os.path.dirname(module.path)
         self.frame = Frame(module, Chunk(module, 1, _EMPTY), machine.global_env(module))
         self.internal: list[str] = []
         self.counts = {"explicit": 0, "assumed": 0, "guessed": 0}
