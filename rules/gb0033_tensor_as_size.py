@@ -224,7 +224,8 @@ def _mixed_bounds(event: Call, name: str) -> tuple[Value, str] | None:
 def _number_tensor(value: Value | None) -> Value | None:
     """The value, or the element of a sequence, that is a tensor which may be 0-d and whose value is not known."""
     if isinstance(value, Sequence):
-        return next((found for item in value.items or () if (found := _number_tensor(item)) is not None), None)
+        items = value.items if value.items is not None else [value.elem]
+        return next((found for item in items if (found := _number_tensor(item)) is not None), None)
     tensor = as_tensor(value)
     return value if tensor is not None and tensor.rank in (0, None) and not _is_known_number(tensor) else None
 

@@ -216,12 +216,12 @@ def _numpy(site: Site) -> Value:
     kind = site.machine.knowledge.return_type_external(site.name)
     if site.name.startswith("numpy.random."):
         return _numpy_random(site)
-    if kind in ("int", "float", "bool", "str", "NoneType"):
+    if kind in ("int", "float", "bool", "str", "NoneType") and (site.frame.traced or kind in ("str", "NoneType")):
         return of_type(site.machine, kind, site)
     traced = any(as_tensor(a) is not None for a in site.args)
     scalar = bool(site.args) and all(isinstance(v, Const | Plain) and type_name(v) in ("", "int", "float", "number") for v in site.args)
-    if kind is None and site.args and all(isinstance(a, Const | Plain) and type_name(a) in NUMERIC for a in site.args):
-        return Plain("float", symbolic=any(getattr(a, "symbolic", False) for a in site.args))  # of numbers it gives a number
+    if scalar and site.frame.traced:  # of numbers it gives a number: Dynamo folds it
+        return Plain("float", symbolic=any(getattr(a, "symbolic", False) for a in site.args))
     last = site.name.rpartition(".")[2]
     if last in ("float32", "float64", "int64", "int32", "bool_"):
         return Plain("number")
