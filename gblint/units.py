@@ -140,7 +140,8 @@ class Worker:
         """
         package = info.name.partition(".")[0] if "." in info.name or info.path.endswith("__init__.py") else ""
         found = dict(self._settings_by_package().get(package, {})) if package else {}
-        found.update({name: value for name, value, _ in info.torch_settings})
+        runs = info.is_script or bool(info.compile_sites)
+        found.update({n: v for n, v, row in info.torch_settings if runs or not _in_function(info, row)})
         return found
 
     def _settings_by_package(self) -> dict[str, dict[str, str]]:
@@ -150,8 +151,13 @@ class Worker:
                 other = self.project.info(path)
                 if other.torch_settings:
                     known = self._package_settings.setdefault(other.name.partition(".")[0], {})
-                    known.update({name: value for name, value, _ in other.torch_settings})
+                    known.update({n: v for n, v, row in other.torch_settings if not _in_function(other, row)})
         return self._package_settings
+
+
+def _in_function(info: ModuleInfo, row: int) -> bool:
+    """Whether a row is code that runs only when somebody calls it."""
+    return any(f.start <= row <= f.end for f in info.functions)
 
 
 def applies(specifier: str, release: tuple[int, int]) -> bool:
