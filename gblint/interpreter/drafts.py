@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gblint.interpreter.events import Break
 from gblint.interpreter.frame import Frame
+from gblint.interpreter.resuming import cannot_resume
 from gblint.interpreter.source import Chunk
 from gblint.interpreter.values import Stream
 
@@ -84,7 +85,7 @@ class Drafts:
         """Keep a break found in `frame` and let it take effect on the frames around it."""
         key = (frame.module.path, frame.chunk.first, id(node), rule.meta.code)
         draft = Draft(rule, answer, node, frame, machine.root, event)
-        consequence, masked_by = self._take_effect(frame, draft, answer.certainty, answer.fatal)
+        consequence, masked_by = self._take_effect(frame, node, draft, answer.certainty, answer.fatal)
         draft.consequence, draft.masked_by = consequence, masked_by
         known = self.by_place.get(key)
         if known is None:
@@ -95,19 +96,23 @@ class Drafts:
             log.append((known, frame.guards - owner.guards, frame.loops - owner.loops))
         return known
 
-    def _take_effect(self, frame: Frame, draft: Draft, certainty: float, fatal: bool = False) -> tuple[str, Draft | None]:
+    def _take_effect(
+        self, frame: Frame, node: cst.CSTNode | None, draft: Draft, certainty: float, fatal: bool = False
+    ) -> tuple[str, Draft | None]:
         if isinstance(frame.fallen, Draft):
             return "masked", frame.fallen
         falls = False
         current: Frame | None = frame
         while current is not None and current.traced and current.fallen is None:
-            if (current.hard or fatal) and certainty >= SURE:
+            drops = fatal or cannot_resume(current, node)
+            if drops and certainty >= SURE:
                 current.fallen = draft
-            falls = falls or bool(current.hard) or fatal
+            falls = falls or drops
             if certainty >= SURE and not falls and not current.guards:
                 _hand_over(current)
             if current.starts:
                 break
+            node = current.call_node
             current = current.caller
         return ("frame-falls-back" if falls else "splits-graph"), None
 
@@ -131,7 +136,7 @@ class Drafts:
         """Drop logs left open by a root that was cut short."""
         self._logs.clear()
 
-    def replay(self, frame: Frame, log: list[tuple[Draft, int, int]], felt: Draft | None) -> None:
+    def replay(self, frame: Frame, node: cst.CSTNode, log: list[tuple[Draft, int, int]], felt: Draft | None) -> None:
         """A call answered from memory contributes the same breaks again, at this call's heat and guards."""
         for draft, guards, loops in log:
             draft.guards = min(draft.guards, frame.guards + guards)
@@ -140,7 +145,7 @@ class Drafts:
             move_guards, move_loops = frame.guards - owner.guards, frame.loops - owner.loops
             entries.extend((d, g + move_guards, n + move_loops) for d, g, n in log)
         if felt is not None and frame.traced and frame.fallen is None:
-            self._take_effect(frame, felt, felt.certainty)
+            self._take_effect(frame, node, felt, felt.certainty)
 
 
 def _hand_over(frame: Frame) -> None:

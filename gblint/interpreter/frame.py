@@ -31,7 +31,7 @@ class Frame:
 
     __slots__ = (
         "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given", "global_names",
-        "guards", "hard", "helpers", "loop_exits", "loops", "module", "nonlocal_names", "pure", "returns", "starts", "traced", "yields",
+        "guards", "hard", "helpers", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names", "pure", "returns", "starts", "traced", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -67,11 +67,14 @@ class Frame:
         self.returns: list[Value] = []
         self.yields: list[Value] = []
         self.loop_exits: list[list[dict[str, Value]]] = []
+        self.loop_nodes: list[cst.For | cst.While] = []
         self.global_names: set[str] = set()
         self.nonlocal_names: set[str] = set()
 
-    def push(self, block: str) -> None:
-        """Enter a block ("loop", "try", "user-with", "with", "generator", "comprehension")."""
+    def push(self, block: str, loop: cst.For | cst.While | None = None) -> None:
+        """Enter a block ("loop", "try", "user-with", "with", "generator", "comprehension"); loop: its statement."""
+        if loop is not None:
+            self.loop_nodes.append(loop)
         self.blocks.append(block)
         self.hard += block in HARD_BLOCKS
         self.loops += block == "loop"
@@ -79,6 +82,8 @@ class Frame:
     def pop(self) -> None:
         """Leave the innermost block."""
         block = self.blocks.pop()
+        if block == "loop":
+            self.loop_nodes.pop()
         self.hard -= block in HARD_BLOCKS
         self.loops -= block == "loop"
 

@@ -279,7 +279,7 @@ class Machine:
         if memo is None and len(contexts) >= MAX_CONTEXTS:
             memo = next(iter(contexts.values()))
         if memo is not None:
-            self.drafts.replay(frame, memo.drafts, memo.breaks)
+            self.drafts.replay(frame, node, memo.drafts, memo.breaks)
             return memo.value
         self.active.append(identity)
         before = self.drafts.open_log(frame)

@@ -469,7 +469,7 @@ def _for(machine: Machine, frame: Frame, node: cst.For) -> bool:
     found = iterate(machine, frame, source, node.iter)
     if isinstance(found, list) and not found:
         return _loop_else(machine, frame, node.orelse)
-    frame.push("loop")
+    frame.push("loop", node)
     frame.loop_exits.append([])
     try:
         if isinstance(found, list) and len(found) <= UNROLL:
@@ -519,7 +519,7 @@ def _loop_else(machine: Machine, frame: Frame, orelse: cst.Else | None) -> bool:
 
 
 def _while(machine: Machine, frame: Frame, node: cst.While) -> bool:
-    frame.push("loop")
+    frame.push("loop", node)
     frame.loop_exits.append([])
     forever = False
     try:
