@@ -35,7 +35,7 @@ class HookHandle(Rule):
         category="supportable",
         advice="Register and remove hooks outside the compiled function.",
     )
-    calls = ("torch.utils.hooks.RemovableHandle.remove",)
+    calls = ("torch.autograd.graph.RemovableHandle.remove",)
     BREAKS = (
         """
 import torch

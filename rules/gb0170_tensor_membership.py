@@ -1,7 +1,7 @@
 """A tensor is searched for in a list or tuple.
 
 What breaks:
-    `tensor in [a, b]`, `tensor not in (0, 3)`, and `index`, `count` or `remove` of a list with a tensor.
+    `tensor in [a, b]`, `tensor in (0, 3)`, and `index`, `count` or `remove` of a list with a tensor.
 Why Dynamo breaks:
     The search compares the tensor with one element after the other and branches on each result.
 Example:
@@ -14,7 +14,7 @@ Torch versions:
     Every release.
 Limits:
     Searching a tensor (`0 in tensor`) is GB0124; a set or dict is searched by hash and does not break, nor does a
-    Python number that is searched for among tensors.
+    Python number that is searched for among tensors. `not in` breaks under another id.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def stops(token: torch.Tensor):
 @torch.compile
 def drops(ids: torch.Tensor, special: torch.Tensor):
     out = ids + 1
-    if special not in (ids[0], ids[1]):  # GB0170
+    if special in (ids[0], ids[1]):  # GB0170
         out = out * 0
     return out
 
@@ -100,7 +100,7 @@ step(torch.ones(3), 1, "c")
     )
 
     def on_compare(self, event: Compare, context: Context) -> Break | None:
-        if event.operator not in ("in", "not in"):
+        if event.operator != "in":
             return None
         return _answer(event, context, event.left, event.right, Plain("bool"))
 

@@ -75,10 +75,11 @@ class Site:
             return join_all(found) if found else Unknown("empty")
         return found
 
-    def compare(self, value: Value, how: str) -> None:
-        """Tell the rules that values like this one are compared with each other ("sort", "group")."""
-        if self.machine.listens(self.frame, "compare"):
-            self.machine.emit(self.frame, "compare", Compare(self.node, how, value, value))
+    def compare(self, value: Value, how: str) -> bool:
+        """Tell the rules that values like this one are compared with each other ("sort", "group"); True if that breaks."""
+        if not self.machine.listens(self.frame, "compare"):
+            return False
+        return self.machine.emit(self.frame, "compare", Compare(self.node, how, value, value)) is not None
 
     def origin(self) -> Origin:
         return Origin("result of", self.node, self.frame.chunk)

@@ -31,7 +31,7 @@ class Frame:
 
     __slots__ = (
         "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given", "global_names",
-        "guards", "hard", "helpers", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names", "pure", "returns", "starts", "traced", "yields",
+        "guards", "hard", "helpers", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names", "pure", "returns", "starts", "traced", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -68,13 +68,15 @@ class Frame:
         self.yields: list[Value] = []
         self.loop_exits: list[list[dict[str, Value]]] = []
         self.loop_nodes: list[cst.For | cst.While] = []
+        self.iterated: list[Value | None] = []
         self.global_names: set[str] = set()
         self.nonlocal_names: set[str] = set()
 
-    def push(self, block: str, loop: cst.For | cst.While | None = None) -> None:
-        """Enter a block ("loop", "try", "user-with", "with", "generator", "comprehension"); loop: its statement."""
+    def push(self, block: str, loop: cst.For | cst.While | None = None, source: Value | None = None) -> None:
+        """Enter a block ("loop", "try", "user-with", "with", "generator", "comprehension"); loop: its statement; source: what it iterates."""
         if loop is not None:
             self.loop_nodes.append(loop)
+            self.iterated.append(source)
         self.blocks.append(block)
         self.hard += block in HARD_BLOCKS
         self.loops += block == "loop"
@@ -84,6 +86,7 @@ class Frame:
         block = self.blocks.pop()
         if block == "loop":
             self.loop_nodes.pop()
+            self.iterated.pop()
         self.hard -= block in HARD_BLOCKS
         self.loops -= block == "loop"
 

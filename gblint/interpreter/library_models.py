@@ -169,9 +169,8 @@ def _groupby(site: Site) -> Value:
     element = site.element(site.args[0]) if site.args else Unknown("")
     key = site.arg(1, "key")
     group = site.call(key, [element]) if key is not None else element
-    if key is not None:
-        site.compare(group, "group")
-    return Stream("iterator", Sequence("tuple", [group, Stream("iterator", element)]))
+    broken = key is not None and site.compare(group, "group")
+    return Stream("iterator", Sequence("tuple", [group, Stream("iterator", element)]), passed_in=broken)
 
 
 @model("math.prod", "math.fsum")

@@ -11,7 +11,7 @@ import libcst as cst
 from gblint.callgraph import ROOT_KINDS, Site
 from gblint.interpreter import classes, functions
 from gblint.interpreter.dispatch import Entry, RuleTable
-from gblint.interpreter.drafts import Draft, Drafts, RootLabel
+from gblint.interpreter.drafts import SURE, Draft, Drafts, RootLabel
 from gblint.interpreter.events import Break, Call, Event
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.functions import FunctionTree, Signature
@@ -164,8 +164,16 @@ class Machine:
             if best is None or answer.certainty * rule.meta.confidence > best.certainty * chosen.meta.confidence:  # type: ignore[union-attr]
                 best, chosen = answer, rule
         if best is not None and chosen is not None:
-            self.drafts.record(self, frame, chosen, best, best.node or event.node, kind)
+            draft = self.drafts.record(self, frame, chosen, best, best.node or event.node, kind)
+            if frame.iterated and draft.consequence == "splits-graph" and draft.certainty >= SURE:
+                self._hand_over(frame, draft.node)
         return best
+
+    def _hand_over(self, frame: Frame, node: cst.CSTNode) -> None:
+        """Dynamo resumes within a loop: tell the rules of the iterator that goes to the code that follows."""
+        source = frame.iterated[-1]
+        if source is not None:
+            self.emit_call(frame, Call(node, "mark:loop_iterator", [source]))
 
     # -- calling -----------------------------------------------------------------------------------------------
 

@@ -469,7 +469,7 @@ def _for(machine: Machine, frame: Frame, node: cst.For) -> bool:
     found = iterate(machine, frame, source, node.iter)
     if isinstance(found, list) and not found:
         return _loop_else(machine, frame, node.orelse)
-    frame.push("loop", node)
+    frame.push("loop", node, source)
     frame.loop_exits.append([])
     try:
         if isinstance(found, list) and len(found) <= UNROLL:

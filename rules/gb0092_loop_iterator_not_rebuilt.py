@@ -1,0 +1,121 @@
+"""A loop is left across a graph break while its iterator is one over modules or a dict.
+
+What breaks:
+    A break in a `for` loop over a ModuleList, `zip` of ModuleLists, or the items or values of a dict whose body holds a `return` after the break: Dynamo then resumes within the
+    loop, and must hand the iterator to the code that follows.
+Why Dynamo breaks:
+    Dynamo cannot write down code that makes such an iterator anew, and gives up the frame.
+Example:
+    for a, b in self.pairs.items():
+        if a.sum() > b.sum():
+            return a
+Instead:
+    for a, b in list(self.pairs.items()): ...
+Fix:
+    Remove the break, or loop over a list.
+Torch versions:
+    Every release.
+Limits:
+    If the first turn of the loop already returns, the second break does not occur. Loops over lists, ranges and tensors
+    do not have it.
+"""
+
+from __future__ import annotations
+
+from gblint.rule_api import Break, Call, Context, Instance, Sequence, Rule, RuleMeta, Stream, Value, members
+
+VIEWS = ("dict_items", "dict_values")
+CONTAINERS = ("torch.nn.ModuleList", "torch.nn.Sequential")
+
+
+class LoopIteratorNotRebuilt(Rule):
+    """Iterators of loops that Dynamo resumes in."""
+
+    meta = RuleMeta(
+        code="GB0092",
+        slug="loop-iterator-not-rebuilt",
+        summary="a loop over modules or dict items is resumed after a break in it",
+        category="supportable",
+        advice="Remove the break in the loop, or loop over a list.",
+        torch=">=2.8",
+        confidence=0.8,
+    )
+    calls = ("mark:loop_iterator",)
+    BREAKS = (
+        """
+import torch
+
+@torch.compile
+def first(xs, table):
+    y = xs[0] + 1
+    for k, a in table.items():
+        if a.sum() > 30:  # GB0170, GB0092
+            return y * 2
+    return y
+
+first([torch.ones(2), torch.zeros(2)], {"a": torch.ones(2), "b": torch.zeros(2)})
+""",
+        """
+import torch
+from torch import nn
+
+class EarlyExit(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(2))
+        self.exits = nn.ModuleList(nn.Linear(2, 2) for _ in range(2))
+
+    def forward(self, x):
+        for layer, head in zip(self.layers, self.exits):
+            x = layer(x)
+            if head(x).sum() > 100:  # GB0170, GB0092
+                return x
+        return x
+
+torch.compile(EarlyExit())(torch.ones(1, 2))
+""",
+    )
+    CLEAN = (
+        """
+import torch
+
+@torch.compile
+def first(xs):
+    y = xs[0] + 1
+    for a in xs:
+        if a.shape[0] > 30:
+            return y * 2
+    return y
+
+first([torch.ones(2), torch.zeros(2)])
+""",
+        """
+import torch
+
+@torch.compile
+def every(xs):
+    y = xs[0] + 1
+    for a in xs:
+        y = y + a
+    return y
+
+every([torch.ones(2), torch.zeros(2)])
+""",
+    )
+
+    def on_call(self, event: Call, context: Context) -> Break | None:
+        if not event.args or not any(_is_lost(m) for m in members(event.args[0])):
+            return None
+        return Break("Dynamo resumes in this loop after the break, and cannot make its iterator anew", 0.9, fatal=True)
+
+
+def _is_lost(value: Value) -> bool:
+    if isinstance(value, Instance):
+        return value.base in CONTAINERS
+    if not isinstance(value, Stream) or value.passed_in:
+        return False
+    if value.kind in VIEWS:
+        return True
+    element = value.element()
+    parts = element.items or [] if isinstance(element, Sequence) else [element]
+    return value.kind == "zip" and any(isinstance(part, Instance) for part in parts)
