@@ -491,11 +491,16 @@ def unknown_call(
         return Unknown("call of an unknown value")
     name = node.func.attr.value if isinstance(node.func, cst.Attribute) else code(node.func, 40)
     machine.unresolved.add(name)
-    if isinstance(node.func, cst.Attribute) and name in machine.knowledge.tensor_only_names:
+    if isinstance(node.func, cst.Attribute) and name in machine.knowledge.tensor_only_names and not _is_object(machine, frame, node.func.value):
         receiver = Tensor(0.7)
         result = tensors.method(machine, frame, name, receiver, args, kwargs, node, False)
         return result
     return Unknown(f"result of {name}()")
+
+
+def _is_object(machine: Machine, frame: Frame, node: cst.BaseExpression) -> bool:
+    """True for `self` and other objects of classes: what they hold under the name of a tensor method is a module or so."""
+    return isinstance(evaluate_silently(machine, frame, node), Instance | Class)
 
 
 # -- attributes and subscripts ------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from gblint.interpreter.values import (
     is_none,
 )
 
+from gblint.knowledge.packages import SKIPPED_PACKAGES
+
 if TYPE_CHECKING:
     from gblint.index.model import Binding, ModuleInfo
     from gblint.index.project import Resolved
@@ -47,7 +49,7 @@ def preferred(bindings: list[Binding]) -> Binding:
 def resolved_value(machine: Machine, resolved: Resolved) -> Value | None:
     """The abstract value of what an import chain leads to."""
     info = resolved.info
-    if resolved.kind == "external" or info is None:
+    if resolved.kind == "external" or info is None or resolved.dotted.partition(".")[0] in SKIPPED_PACKAGES:
         return External(resolved.dotted)
     if resolved.kind == "module":
         return PyModule(info)

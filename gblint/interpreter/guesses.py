@@ -92,7 +92,7 @@ def _alternatives(machine: Machine, scope: Frame, nodes: list[cst.BaseExpression
     tensors = [p for p in parts if isinstance(p, Tensor)]
     result: list[Value] = []
     if tensors:
-        tensor = tensors[0]
+        tensor = next((t for t in tensors if not t.subclass), tensors[0])  # "array or tensor": the tensor is compiled
         result.append(Tensor(WEAK if others else tensor.c, tensor.dtype if len(tensors) == 1 else "", None, "input", origin=tensor.origin))
     result += others
     if any(is_none(p) for p in parts):
@@ -278,7 +278,7 @@ def _from_default(
             return Plain(type(value.value).__name__)
         return value
     if contrary:
-        return Plain("") if name in uses.plain or name in uses.truth else Unknown(f"parameter {name}")
+        return Plain("") if name in uses.plain or name in uses.truth or name in uses.bounds else Unknown(f"parameter {name}")
     positive = supports_tensor(machine, uses, name)
     origin = Origin("parameter", cst.Name(name), None)
     if default is not None:
@@ -296,6 +296,8 @@ def _from_default(
 def contradicts_tensor(machine: Machine, uses: Uses, name: str) -> bool:
     """Evidence that a name is no tensor: tested bare, used with strings, called, or read for what a tensor lacks."""
     if name in uses.strings or name in uses.plain or name in uses.called or name in uses.truth:
+        return True
+    if name in uses.bounds and name not in uses.attributes:
         return True
     names = machine.knowledge.tensor_names
     return any(a not in names and a not in machine.knowledge.tensor_attributes for a in uses.attributes.get(name, ()))

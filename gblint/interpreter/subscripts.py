@@ -52,11 +52,23 @@ def index_values(machine: Machine, frame: Frame, node: cst.Subscript) -> list[Va
         value = evaluate(machine, frame, part.value)
         if isinstance(value, Unknown) and value.reason == conditions.COMPARISON:
             value = Tensor(0.6, "bool", None, "result", origin=Origin("result of", part.value, frame.chunk))
+        value = _named_mask(part.value, value)
         if isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None and len(node.slice) == 1 and as_index(value):
             result.extend(value.items)
         else:
             result.append(value)
     return result
+
+
+def _named_mask(node: cst.BaseExpression, value: Value) -> Value:
+    """A tensor of unknown element kind that is called a mask and used as an index is most likely boolean."""
+    tensor = as_tensor(value)
+    if tensor is None or tensor.dtype or not isinstance(node, cst.Name | cst.Attribute):
+        return value
+    name = node.value if isinstance(node, cst.Name) else node.attr.value
+    if "mask" not in name.lower():
+        return value
+    return Tensor(tensor.c * 0.8, "bool", tensor.rank, tensor.role, tensor.subclass, tensor.origin)
 
 
 def as_index(value: Sequence) -> bool:

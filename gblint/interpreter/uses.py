@@ -17,15 +17,16 @@ SIZE_CALLS = frozenset({"range", "view", "reshape", "arange", "zeros", "ones", "
 
 class Uses:
     """Evidence by name. attributes: names read off it; truth: tested bare; strings: compared with or indexed by a
-    string; plain: passed where no tensor may stand; called; iterated; tensorish: used in an operator with `@`,
+    string; bounds: bound of a slice or compared with a size; plain: passed where no tensor may stand; called; iterated; tensorish: used in an operator with `@`,
     indexed by None or an ellipsis, or passed to a function of torch."""
 
-    __slots__ = ("attributes", "called", "calls_on", "plain", "strings", "tensorish", "truth")
+    __slots__ = ("attributes", "bounds", "called", "calls_on", "plain", "strings", "tensorish", "truth")
 
     def __init__(self) -> None:
         self.attributes: dict[str, set[str]] = {}
         self.calls_on: dict[str, set[str]] = {}
         self.truth: set[str] = set()
+        self.bounds: set[str] = set()
         self.strings: set[str] = set()
         self.plain: set[str] = set()
         self.called: set[str] = set()
@@ -68,6 +69,9 @@ def _test(uses: Uses, node: cst.If | cst.While | cst.IfExp | cst.Assert) -> None
 def _comparison(uses: Uses, node: cst.Comparison) -> None:
     for target in node.comparisons:
         left, right = node.left, target.comparator
+        for one, other in ((left, right), (right, left)):
+            if _is_size(one):
+                uses.bounds.update(_operands(other))
         if isinstance(target.operator, cst.In | cst.NotIn):
             if isinstance(left, cst.SimpleString) and _name(right):
                 uses.strings.add(_name(right))
@@ -87,6 +91,10 @@ def _call(uses: Uses, node: cst.Call) -> None:
     if isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name):
         uses.calls_on.setdefault(func.value.value, set()).add(func.attr.value)
     from_torch = isinstance(func, cst.Attribute) and _name(func.value) in ("torch", "F")
+    if name in SIZE_CALLS:
+        for arg in node.args:
+            if isinstance(arg.value, cst.BinaryOperation) and arg.keyword is None:
+                uses.plain.update(_operands(arg.value))
     for arg in node.args:
         value = _name(arg.value)
         if not value:
@@ -96,6 +104,31 @@ def _call(uses: Uses, node: cst.Call) -> None:
             uses.plain.add(value)
         elif from_torch and arg is node.args[0] and not keyword and name not in SIZE_CALLS:
             uses.tensorish.add(value)
+
+
+def _operands(node: cst.BaseExpression) -> set[str]:
+    """The names an arithmetic expression is made of: `end - start + 1` gives end and start."""
+    if isinstance(node, cst.BinaryOperation):
+        return _operands(node.left) | _operands(node.right)
+    if isinstance(node, cst.UnaryOperation):
+        return _operands(node.expression)
+    return {node.value} if isinstance(node, cst.Name) else set()
+
+
+def _slice(uses: Uses, node: cst.Slice) -> None:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            uses.bounds.update(_operands(part))
+
+
+def _is_size(node: cst.BaseExpression) -> bool:
+    """True for `x.shape[i]`, `x.size(i)` and `len(x)`."""
+    if isinstance(node, cst.Subscript):
+        return isinstance(node.value, cst.Attribute) and node.value.attr.value == "shape"
+    if isinstance(node, cst.Call):
+        func = node.func
+        return (isinstance(func, cst.Attribute) and func.attr.value in ("size", "dim", "numel")) or _name(func) == "len"
+    return isinstance(node, cst.Attribute) and node.attr.value == "ndim"
 
 
 def _binary(uses: Uses, node: cst.BinaryOperation) -> None:
@@ -128,4 +161,5 @@ _HANDLERS = {
     cst.Call: _call,
     cst.BinaryOperation: _binary,
     cst.Subscript: _subscript,
+    cst.Slice: _slice,
 }
