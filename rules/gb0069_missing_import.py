@@ -102,5 +102,6 @@ fused(torch.ones(2))
     def on_import(self, event: Import, context: Context) -> Break | None:
         if event.found:
             return None
-        certainty = 0.9 if event.guarded else 0.6
+        # Without a handler the program would fail eagerly too: then it is this environment that lacks the module.
+        certainty = 0.9 if event.guarded else 0.2
         return Break(f"`{event.module}` is not installed: the import fails while tracing", certainty, fatal=True)

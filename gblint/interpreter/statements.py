@@ -31,7 +31,10 @@ from gblint.interpreter.values import (
     members,
 )
 
+from gblint.knowledge.packages import SKIPPED_PACKAGES
+
 if TYPE_CHECKING:
+    from gblint.index.model import ModuleInfo
     from gblint.interpreter.machine import Machine
 
 Executor = Callable[["Machine", Frame, Any], bool]
@@ -265,7 +268,7 @@ def _import_from(machine: Machine, frame: Frame, node: cst.ImportFrom) -> bool:
     _import_event(machine, frame, node, base)
     if isinstance(node.names, cst.ImportStar):
         return True
-    found = machine.project.find(base, frame.module)
+    found = _readable(machine, frame, base)
     for alias in node.names:
         attr = _dotted(alias.name)
         name = str(alias.asname.name.value) if alias.asname is not None else attr  # type: ignore[union-attr]
@@ -276,8 +279,15 @@ def _import_from(machine: Machine, frame: Frame, node: cst.ImportFrom) -> bool:
 
 def imported(machine: Machine, frame: Frame, dotted: str) -> Value:
     """The value `import dotted` binds."""
-    found = machine.project.find(dotted, frame.module)
+    found = _readable(machine, frame, dotted)
     return PyModule(found) if found is not None else External(dotted)
+
+
+def _readable(machine: Machine, frame: Frame, dotted: str) -> ModuleInfo | None:
+    """The module behind a name, unless Dynamo never looks into its package."""
+    if dotted.partition(".")[0] in SKIPPED_PACKAGES:
+        return None
+    return machine.project.find(dotted, frame.module)
 
 
 def _import_event(machine: Machine, frame: Frame, node: cst.CSTNode, dotted: str) -> None:
