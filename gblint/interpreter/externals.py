@@ -27,6 +27,7 @@ from gblint.interpreter.values import (
     Sequence,
     Stream,
     Tensor,
+    Union,
     Unknown,
     Value,
     as_tensor,
@@ -123,6 +124,8 @@ def call(
         machine.gradients = True
     if frame.pure:
         effects.note_call(machine, frame, name, args, kwargs, node)
+    if receiver is None and args and name.startswith("torch."):
+        args = [_taken_as_tensor(machine, name, args[0]), *args[1:]]
     site = Site(machine, frame, name, args, kwargs, node, receiver, opaque)
     answer = None
     if name not in QUIET:
@@ -134,6 +137,19 @@ def call(
     if name not in QUIET and answer is not None and isinstance(value, Stream):
         value.passed_in = True  # made by eager code
     return value
+
+
+def _taken_as_tensor(machine: Machine, name: str, value: Value) -> Value:
+    """What nothing is known of, where a function of torch takes a tensor, is one."""
+    unknown = isinstance(value, Unknown) or (isinstance(value, Union) and as_tensor(value) is None and any(isinstance(m, Unknown) for m in value.members))
+    if not unknown:
+        return value
+    found = machine.knowledge.returns(name)
+    parameters = machine.knowledge.parameters(name)
+    if found is None or found.kind not in ("tensor", "tensors", "self") or not parameters:
+        return value
+    takes_tensor = parameters[0].kinds == ("tensor",) or (not parameters[0].kinds and machine.knowledge.dynamic_shape(name))
+    return Tensor(0.85 if isinstance(value, Unknown) else 0.8) if takes_tensor else value
 
 
 def _default(site: Site) -> Value:

@@ -481,6 +481,28 @@ for _name in ("torch.nn.DataParallel.__call__", "torch.nn.parallel.DistributedDa
     MODELS[_name] = _parallel_call
 
 
+@model("torch.atleast_1d", "torch.atleast_2d", "torch.atleast_3d")
+def _at_least(site: Site) -> Value:
+    tensor = as_tensor(site.arg(0, "tensors"))
+    if tensor is None or len(site.args) > 1:
+        return Sequence("tuple", None, Tensor(0.95, "", None, "result", "", site.origin()))
+    return Tensor(tensor.c, tensor.dtype, None if tensor.rank == 0 else tensor.rank, "result", tensor.subclass, site.origin())
+
+
+@model(*(f"torch.nn.modules.utils.{name}" for name in ("_single", "_pair", "_triple", "_quadruple")))
+def _ntuple(site: Site) -> Value:
+    """n copies of a number, or the sequence that was given."""
+    value = site.args[0] if site.args else Unknown("")
+    if any(isinstance(m, Sequence) for m in members(value)):
+        return next(m for m in members(value) if isinstance(m, Sequence))
+    return Sequence("tuple", None, value if not isinstance(value, Unknown) else Plain("number"))
+
+
+@model("torch.nn.modules.utils._ntuple")
+def _ntuple_maker(site: Site) -> Value:
+    return External("torch.nn.modules.utils._pair")
+
+
 # -- sequence models ----------------------------------------------------------------------------------------------
 
 
