@@ -106,11 +106,13 @@ class Worker:
                 roots.guessed()
             calls = calls_of(machine.entries, machine.sites.values(), machine.places)
             findings = findings_of(machine, calls)
-        return UnitResult(
+        result = UnitResult(
             info.path, mode, findings, sorted(machine.reached), calls.pack(),
             roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut, [*roots.internal, *sorted(machine.rule_errors)],
             roots.by_script, sorted((p, self.project.digest(p)) for p in used.files), sorted(used.missing),
         )  # fmt: skip
+        machine.release()
+        return result
 
     def machine(self):  # type: ignore[no-untyped-def]
         """The interpreter, with rules and knowledge for the target torch."""

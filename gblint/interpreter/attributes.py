@@ -142,6 +142,7 @@ def store(machine: Machine, frame: Frame, receiver: Value, name: str, value: Val
             _store_instance(machine, frame, member, name, value)
         elif isinstance(member, Class):
             member.attrs[name] = value
+            machine.set_on_classes.add(name)
         elif isinstance(member, PyModule):
             machine.global_env(member.info).names[name] = value
 

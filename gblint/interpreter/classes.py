@@ -57,7 +57,18 @@ def mro(machine: Machine, cls: Class) -> list[Class | External]:
                     seen.remove(ancestor)  # a shared ancestor comes after all that derive from it
                 seen.append(ancestor)
         cls.mro = seen
+        if all(isinstance(a, External) or a.local_bases is None for a in seen):
+            cls.names = frozenset().union(*(_own_names(a) for a in seen if isinstance(a, Class)))
     return cls.mro
+
+
+def _own_names(cls: Class) -> frozenset[str]:
+    """Names that the body of a class outside functions defines."""
+    if cls.own_names is None:
+        nested = cls.info.qualname + "."
+        inner = [q[len(nested) :] for q in cls.module.classes if q.startswith(nested)]
+        cls.own_names = frozenset((*cls.info.methods, *cls.info.bindings, *inner))
+    return cls.own_names
 
 
 def bases(machine: Machine, cls: Class) -> list[Class | External]:
@@ -81,6 +92,15 @@ def bases(machine: Machine, cls: Class) -> list[Class | External]:
 
 def external_base(machine: Machine, cls: Class) -> str:
     """The dotted name of the first external ancestor that matters ("builtins.object" if there is none)."""
+    if not cls.external:
+        found = _external_base(machine, cls)
+        if cls.names is None:
+            return found
+        cls.external = found
+    return cls.external
+
+
+def _external_base(machine: Machine, cls: Class) -> str:
     for ancestor in mro(machine, cls):
         if isinstance(ancestor, External):
             dotted = machine.knowledge.canonical(ancestor.dotted)
@@ -91,6 +111,15 @@ def external_base(machine: Machine, cls: Class) -> str:
 
 def kind_of(machine: Machine, cls: Class) -> str:
     """"module", "autograd", "enum", "exception", "namedtuple", "dataclass", "mapping", "protocol" or "plain"."""
+    if not cls.kind:
+        found = _kind_of(machine, cls)
+        if cls.names is None:
+            return found
+        cls.kind = found
+    return cls.kind
+
+
+def _kind_of(machine: Machine, cls: Class) -> str:
     base = external_base(machine, cls)
     if base.startswith("torch.nn.") and not base.startswith(("torch.nn.Parameter", "torch.nn.attention", "torch.nn.utils")):
         return "module"
@@ -137,6 +166,8 @@ def class_attr(machine: Machine, cls: Class, name: str, after: Class | None = No
     """A class attribute looked up along the MRO (after a given class for super()); None if it is not in view."""
     if machine.watched is cls and after is None:
         machine.looked_up.add(name)
+    if cls.names is not None and name not in cls.names and name not in machine.set_on_classes:
+        return None
     waiting = after is not None
     for ancestor in mro(machine, cls):
         if waiting:
@@ -160,6 +191,8 @@ def own_attr(machine: Machine, cls: Class, name: str) -> Value | None:
         return value
     if name in cls.info.bindings:
         return _class_binding(machine, cls, name)
+    if cls.own_names is not None and name not in cls.own_names:
+        return None
     nested = f"{cls.info.qualname}.{name}"
     if nested in cls.module.classes:
         from gblint.interpreter.globals import class_value

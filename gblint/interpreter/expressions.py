@@ -67,6 +67,7 @@ def evaluate_silently(machine: Machine, frame: Frame, node: cst.BaseExpression) 
 
 
 _PARSED: dict[str, cst.BaseExpression | None] = {}
+_LITERALS: dict[str, Value] = {}  # by source text: decoding one costs a call of `ast`
 
 
 def evaluate_text(machine: Machine, frame: Frame, text: str) -> Value | None:
@@ -121,18 +122,22 @@ def _name(machine: Machine, frame: Frame, node: cst.Name) -> Value:
 
 
 def _integer(machine: Machine, frame: Frame, node: cst.Integer) -> Value:
-    return Const(node.evaluated_value)
+    return _number(node)
 
 
 def _float(machine: Machine, frame: Frame, node: cst.Float) -> Value:
-    return Const(node.evaluated_value)
+    return _number(node)
+
+
+def _number(node: cst.Integer | cst.Float) -> Value:
+    value = _LITERALS.get(node.value)
+    if value is None:
+        value = _LITERALS[node.value] = Const(node.evaluated_value)
+    return value
 
 
 def _imaginary(machine: Machine, frame: Frame, node: cst.Imaginary) -> Value:
     return Plain("complex")
-
-
-_STRINGS: dict[str, Value] = {}  # by source text: decoding one costs a call of `ast`
 
 
 def _string(machine: Machine, frame: Frame, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
@@ -140,9 +145,9 @@ def _string(machine: Machine, frame: Frame, node: cst.SimpleString | cst.Concate
         for part in (node.left, node.right):
             evaluate(machine, frame, part)
         return _literal(node)
-    value = _STRINGS.get(node.value)
+    value = _LITERALS.get(node.value)
     if value is None:
-        value = _STRINGS[node.value] = _literal(node)
+        value = _LITERALS[node.value] = _literal(node)
     return value
 
 
@@ -633,6 +638,7 @@ def _lambda(machine: Machine, frame: Frame, node: cst.Lambda) -> Value:
     owner = frame.function.owner if frame.function is not None else None
     where = frame.function.qualname + "." if frame.function is not None else ""
     function = Function(frame.module, where + "<lambda>", None, node, frame.chunk, frame.env, owner)
+    machine.closures.append(frame.env)
     function.defaults = nested_defaults(machine, frame, node.params)
     return function
 

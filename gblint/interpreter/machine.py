@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -56,14 +57,18 @@ class OutOfBudget(Exception):
 
 
 class Memo:
-    """What one run of a function with one shape of arguments gave."""
+    """What one run of a function with one shape of arguments gave.
 
-    __slots__ = ("breaks", "drafts", "value")
+    inputs: kept because keys name objects by their addresses, which must not be used again.
+    """
 
-    def __init__(self, value: Value, drafts: list[tuple[Draft, int, int]], breaks: Draft | None) -> None:
+    __slots__ = ("breaks", "drafts", "inputs", "value")
+
+    def __init__(self, value: Value, drafts: list[tuple[Draft, int, int]], breaks: Draft | None, inputs: object) -> None:
         self.value = value
         self.drafts = drafts  # with guards and loops relative to the call
         self.breaks = breaks
+        self.inputs = inputs
 
 
 class Machine:
@@ -106,12 +111,15 @@ class Machine:
         self.signatures: dict[int, Signature] = {}
         self.globals: dict[str, Environment] = {}
         self.pending_globals: set[tuple[str, str]] = set()
+        self.set_on_classes: set[str] = set()  # names of class attributes that code has set
+        self.absent_globals: set[tuple[str, str]] = set()  # looked for in vain
+        self.closures: list[Environment] = []  # environments that hold functions which hold them
         self.class_values: dict[tuple[str, str], Class] = {}
         self.function_values: dict[tuple[str, int], Value] = {}
         self.instances: dict[Any, Instance] = {}
         self.reached: set[tuple[str, str]] = set()
         self.executed: set[tuple[str, str, int]] = set()
-        self.sites: dict[tuple[str, str, int], Site] = {}
+        self.sites: dict[tuple[str, str, cst.CSTNode], Site] = {}
         self.entries: dict[str, str] = {}  # kinds of the roots by name
         self.places: dict[str, tuple[str, int]] = {}  # of functions by name
         self.unresolved: set[str] = set()
@@ -128,6 +136,17 @@ class Machine:
         self.no_grad = 0  # `no_grad` blocks around the current statement
         self.steps = 0
         self.budget = ROOT_BUDGET
+
+    def release(self) -> None:
+        """Break the cycles between the unit's values. The collector is off, and what they hold on to is large."""
+        for cls in self.class_values.values():
+            cls.mro = None
+            cls.attrs.clear()
+        for instance in self.instances.values():
+            instance.attrs.clear()
+        for env in (*self.globals.values(), *self.closures):
+            env.names.clear()
+        self.reset()
 
     # -- events ------------------------------------------------------------------------------------------------
 
@@ -270,7 +289,7 @@ class Machine:
         if not frame.traced and frame.eager > EAGER_DEPTH:
             return Unknown("call too deep in code that is not compiled")
         if self.guessing and not frame.traced:
-            if frame.helpers >= HELPER_DEPTH and not function.name.startswith("__init__"):
+            if function.name != "__init__" and frame.helpers >= self._helper_depth(frame.function):
                 return Unknown("call too deep in the making of a module")
             if function.name == "__init__" and self.summaries is not None and self.summaries.apply(self, function, args, kwargs):
                 return NONE
@@ -296,8 +315,14 @@ class Machine:
         finally:
             self.active.pop()
             log, breaks = self.drafts.close_log(before)
-        contexts[key] = Memo(value, log, breaks)
+        contexts[key] = Memo(value, log, breaks, (function, args, kwargs))
         return value
+
+    def _helper_depth(self, function: Function | None) -> int:
+        """How many frames below a guessed constructor are followed; a framework's own methods do little that is seen."""
+        if function is None or function.owner is None or os.path.dirname(function.module.path) == self.home:
+            return HELPER_DEPTH
+        return 1
 
     def _note_call(self, frame: Frame, function: Function, node: cst.CSTNode) -> None:
         """Keep the root or the call for the call graph: of a call seen several times, at its least guarded."""
@@ -316,10 +341,10 @@ class Machine:
         loops, guards = frame.loops, frame.guards
         if frame.caller is not None:
             loops, guards = loops - frame.caller.loops, guards - frame.caller.guards
-        old = self.sites.get((caller, name, id(node)))
+        old = self.sites.get((caller, name, node))
         if old is not None:
             loops, guards = max(old.loops, loops), min(old.guards, guards)
-        self.sites[caller, name, id(node)] = Site(caller, name, loops, guards)
+        self.sites[caller, name, node] = Site(caller, name, loops, guards)
 
     # -- names -------------------------------------------------------------------------------------------------
 
@@ -338,6 +363,8 @@ class Machine:
         if name == "__name__":
             return Const("__main__" if module.path == self.script else module.name)
         key = (module.path, name)
+        if key in self.absent_globals:
+            return None
         if key in self.pending_globals:
             return Unknown(f"{name} refers to itself")
         self.pending_globals.add(key)
@@ -345,6 +372,8 @@ class Machine:
             value = self._evaluate_global(module, name)
         finally:
             self.pending_globals.discard(key)
+        if value is None:
+            self.absent_globals.add(key)
         if value is not None:
             env.names[name] = value
         return value

@@ -15,6 +15,7 @@ from libcst.metadata import CodePosition, CodeRange, MetadataWrapper, PositionPr
 from gblint.interpreter.walk import children
 
 _PASS = cst.IndentedBlock([cst.SimpleStatementLine([cst.Pass()])])
+_SUITES = frozenset((cst.IndentedBlock, cst.SimpleStatementSuite, cst.Else, cst.Finally))
 _PLAIN = (cst.For, cst.While, cst.With, cst.FunctionDef, cst.ClassDef, cst.If)  # compound statements with a header
 
 
@@ -126,10 +127,10 @@ def _header(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
     while stack:
         node = stack.pop()
         yield node
+        nested = node.__class__ is cst.If
         for child in children(node):
-            if not isinstance(child, cst.BaseSuite | cst.Else | cst.Finally) and not (
-                isinstance(node, cst.If) and isinstance(child, cst.If)
-            ):
+            kind = child.__class__
+            if kind not in _SUITES and not (nested and kind is cst.If):
                 stack.append(child)
 
 

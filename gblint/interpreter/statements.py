@@ -333,6 +333,7 @@ def define_function(machine: Machine, frame: Frame, node: cst.FunctionDef, owner
     if owner is None and frame.function is not None:
         owner = frame.function.owner
     function = Function(frame.module, where + node.name.value, None, node, frame.chunk, frame.env, owner)
+    machine.closures.append(frame.env)
     function.defaults = nested_defaults(machine, frame, node.params)
     value: Value = function
     for decorator in reversed(node.decorators):

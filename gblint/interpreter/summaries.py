@@ -83,7 +83,7 @@ class Summaries:
 
     def _work_out(self, owner: Class, args: list[Value], kwargs: dict[str, Value]) -> Summary:
         machine = self._machine
-        machine.reset()
+        machine.release()
         with machine.project.track() as used:
             cls = class_value(machine, owner.module, owner.info.qualname)
             if cls is None:

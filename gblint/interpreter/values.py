@@ -280,7 +280,7 @@ class Compiled(Value):
 class Class(Value):
     """A class whose source is at hand (at module level, in a class, or made inside a function)."""
 
-    __slots__ = ("attrs", "closure", "info", "module", "mro", "node", "chunk", "local_bases")
+    __slots__ = ("attrs", "chunk", "closure", "external", "info", "kind", "local_bases", "module", "mro", "names", "node", "own_names")
 
     def __init__(self, module: ModuleInfo, info: ClassInfo, closure: Environment | None = None) -> None:
         self.module = module
@@ -291,6 +291,12 @@ class Class(Value):
         self.node: cst.ClassDef | None = None
         self.chunk: Chunk | None = None
         self.local_bases: list[Value] | None = None
+        # What follows from the ancestry, kept once that is settled: all names its classes define, the first external
+        # ancestor, the kind of class.
+        self.names: frozenset[str] | None = None
+        self.own_names: frozenset[str] | None = None
+        self.external = ""
+        self.kind = ""
 
     @property
     def qualname(self) -> str:

@@ -13,7 +13,8 @@ _SKIPPED = frozenset(
     "lines_after_decorators lpar newline operator posonly_ind rbrace rbracket relative rpar second_colon semicolon "
     "separator star start trailing_comma trailing_whitespace".split()
 )
-_SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+_SCOPES = frozenset((cst.FunctionDef, cst.Lambda, cst.ClassDef))
+_NOT_NODES = frozenset((type(None), str, bool, cst.MaybeSentinel))
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
@@ -33,9 +34,10 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     found: list[cst.CSTNode] = []
     for name in names:
         value = getattr(node, name)
-        if value.__class__ is list or value.__class__ is tuple:
+        kind = value.__class__
+        if kind is list or kind is tuple:
             found.extend(value)
-        elif isinstance(value, cst.CSTNode):
+        elif kind not in _NOT_NODES:
             found.append(value)
     return found
 
@@ -55,5 +57,5 @@ def walk_scope(nodes: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
     while stack:
         current = stack.pop()
         yield current
-        if not isinstance(current, _SCOPES):
+        if current.__class__ not in _SCOPES:
             stack.extend(children(current))
