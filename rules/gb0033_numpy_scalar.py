@@ -154,8 +154,10 @@ arrays(torch.rand(3))
             array = as_tensor(subject)
             if array is None or not _is_array(event) or (event.receiver is not None and event.args):
                 return None
+            certainty = tensor_certainty(subject)
+            certainty *= 1.0 if certainty >= 0.8 else 0.5  # a doubtful array is mostly a plain number
             message = f"`{text}` needs the value of a NumPy array, which Dynamo traces as a tensor"
-            return Break(message, tensor_certainty(subject), about=array, result=Plain(READS[event.callee]))
+            return Break(message, certainty, about=array, result=Plain(READS[event.callee]))
         if event.callee in RANDOM and (event.opaque_args or _has_size(event)):
             return None
         message = f"`{text}` draws a number, which Dynamo traces as a tensor without a value"

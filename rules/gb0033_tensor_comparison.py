@@ -145,9 +145,15 @@ numbers(torch.rand(3, 2))
         return Break(message, certainty, about=as_tensor(event.value), result=Plain("bool"), fatal=True)
 
 
+def _is_drawn(value: Value) -> bool:
+    """A number of Python's random module, which is a matter of its own."""
+    tensor = as_tensor(value)
+    return tensor is not None and tensor.subclass == "random"
+
+
 def _subjects(event: Call) -> list[Value]:
     """The arguments whose values are needed."""
-    given = [v for v in (event.receiver, *event.args, *event.kwargs.values()) if v is not None]
+    given = [v for v in (event.receiver, *event.args, *event.kwargs.values()) if v is not None and not _is_drawn(v)]
     if event.callee == "torch._assert":
         return given[:1]
     if event.callee in MATH_ON_SEQUENCES:

@@ -44,6 +44,7 @@ ALWAYS = frozenset({
     "numpy.nonzero", "numpy.argwhere", "numpy.flatnonzero", "numpy.unique", "numpy.bincount",
 })  # fmt: skip
 SETTING = "capture_dynamic_output_shape_ops"
+TAKES_TENSORS = 0.85  # certainty where nothing is known of the argument: the function takes nothing but tensors
 
 
 class ShapeFromContents(Rule):
@@ -161,11 +162,12 @@ symbolic(torch.rand(3), torch.tensor([True, False, True]))
         inputs = [event.receiver, *event.args, *event.kwargs.values()]
         tensors = [v for v in inputs if v is not None and as_tensor(v) is not None]
         best = max(tensors, key=tensor_certainty, default=None)
-        if best is None:
+        certainty = max(tensor_certainty(best), TAKES_TENSORS if event.callee.startswith("torch.") else 0.0)
+        if not certainty:
             return None
         name = event.callee.rpartition(".")[2] if not event.callee.endswith("__call__") else "ctc_loss"
         message = f"The shape of `{context.text(event.node)}` depends on the contents of its input (`{name}`)"
-        return Break(message, tensor_certainty(best), about=as_tensor(best))
+        return Break(message, certainty, about=as_tensor(best))
 
 
 def _is_dynamic(event: Call, context: Context) -> bool:

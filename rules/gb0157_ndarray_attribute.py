@@ -70,5 +70,7 @@ widened(torch.rand(3))
         array = as_tensor(event.receiver)
         if event.name not in UNTRACED or array is None or array.subclass != "ndarray":
             return None
+        # A parameter that may be an array is mostly a tensor in compiled code.
+        certainty = tensor_certainty(event.receiver) * (1.0 if array.role == "result" else 0.4)
         message = f"`{context.text(event.node)}` reads an attribute of a NumPy array that Dynamo does not trace"
-        return Break(message, tensor_certainty(event.receiver), about=array, fatal=True)
+        return Break(message, certainty, about=array, fatal=True)

@@ -32,6 +32,14 @@ RANDOM = frozenset(
         "standard_gamma", "standard_normal", "standard_t", "triangular", "vonmises", "wald", "weibull", "zipf",
     )
 )  # fmt: skip
+FUNCTIONS = frozenset(
+    f"numpy.{name}"
+    for name in (
+        "apply_along_axis", "argpartition", "block", "delete", "digitize", "fromiter", "insert", "interp", "isin", "iterable",
+        "ix_", "lexsort", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "partition", "polyfit", "ravel_multi_index",
+        "save", "set_printoptions", "setdiff1d", "unravel_index",
+    )
+)  # fmt: skip
 CLASSES = frozenset({"numpy.ndindex", "numpy.poly1d", "numpy.vectorize", "numpy.nditer", "numpy.errstate"})
 
 
@@ -46,7 +54,7 @@ class UnmodelledNumpyFunction(Rule):
         advice="Use torch, itertools or math, or do the NumPy part outside the compiled region.",
         torch=">=2.10",
     )
-    calls = (*RANDOM, *CLASSES)
+    calls = (*RANDOM, *FUNCTIONS, *CLASSES)
     measured = True
     BREAKS = (
         """
