@@ -35,9 +35,9 @@ RANDOM = frozenset(
 FUNCTIONS = frozenset(
     f"numpy.{name}"
     for name in (
-        "apply_along_axis", "argpartition", "block", "delete", "digitize", "fromiter", "insert", "interp", "isin", "iterable",
-        "ix_", "lexsort", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "partition", "polyfit", "ravel_multi_index",
-        "save", "set_printoptions", "setdiff1d", "unravel_index",
+        "apply_along_axis", "argpartition", "block", "delete", "digitize", "fromiter", "insert", "interp", "isin",
+        "iterable", "ix_", "lexsort", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "partition", "polyfit",
+        "ravel_multi_index", "save", "set_printoptions", "setdiff1d", "unravel_index",
     )
 )  # fmt: skip
 CLASSES = frozenset({"numpy.ndindex", "numpy.poly1d", "numpy.vectorize", "numpy.nditer", "numpy.errstate"})
