@@ -45,6 +45,7 @@ TENSOR_TYPES = {
 }  # fmt: skip
 UNANNOTATED = 0.75  # certainty that an unannotated forward parameter without contrary evidence is a tensor
 GUESSED = 0.6  # the same for a parameter of a function that is no forward
+IN_DICT = 0.85  # a value of a dict annotated as a dict of tensors
 WEAK = 0.5  # "int or tensor" annotations
 SEQUENCES = {"list": "list", "List": "list", "Sequence": "list", "Iterable": "list", "Collection": "list", "set": "set", "Set": "set", "MutableSequence": "list"}
 MAPPINGS = {"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"}
@@ -117,12 +118,19 @@ def _subscripted(machine: Machine, scope: Frame, node: cst.Subscript, depth: int
     if head in ("tuple", "Tuple") and inner:
         return _tuple(machine, scope, inner, depth)
     if head in MAPPINGS and len(inner) == 2:
-        elem = annotation_value(machine, scope, inner[1], depth + 1)
+        elem = _of_dict(annotation_value(machine, scope, inner[1], depth + 1))
         return Mapping({}, elem if elem is not None else Unknown("value"), exact=False)
     if head in ("Callable", "type", "Type"):
         return Unknown("callable")
     value = annotation_value(machine, scope, node.value, depth + 1)
     return value if isinstance(value, Tensor | Instance) else None
+
+
+def _of_dict(elem: Value | None) -> Value | None:
+    """Dicts annotated as holding tensors hold sizes and flags as well: each element is a little less sure."""
+    if isinstance(elem, Tensor) and elem.c > IN_DICT:
+        return Tensor(IN_DICT, elem.dtype, elem.rank, elem.role, elem.subclass, elem.origin)
+    return elem
 
 
 def _tuple(machine: Machine, scope: Frame, inner: list[cst.BaseExpression], depth: int) -> Value:
