@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gblint.analysis import Settings
     from gblint.index.model import ModuleInfo
     from gblint.index.project import Project
+    from gblint.interpreter.machine import Machine
 
 
 class UnitResult(msgspec.Struct, gc=False):
@@ -50,7 +51,7 @@ class Worker:
     def __init__(self, project: Project, settings: Settings) -> None:
         self.project = project
         self.settings = settings
-        self._machine = None
+        self._machine: Machine | None = None
         self._package_settings: dict[str, dict[str, str]] | None = None
         self._key = settings_key(settings)
 
@@ -114,7 +115,7 @@ class Worker:
         machine.release()
         return result
 
-    def machine(self):  # type: ignore[no-untyped-def]
+    def machine(self) -> Machine:
         """The interpreter, with rules and knowledge for the target torch."""
         if self._machine is None:
             from gblint.interpreter.dispatch import RuleTable

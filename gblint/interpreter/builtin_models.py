@@ -214,7 +214,7 @@ def _range(site: Site) -> Value:
 def _zip(site: Site) -> Value:
     found = [site.iterate(a) for a in site.args]
     if found and all(isinstance(f, list) for f in found):
-        rows = zip(*found, strict=False)  # type: ignore[arg-type]
+        rows = zip(*found, strict=False)
         return Stream("zip", None, [Sequence("tuple", list(row)) for row in rows])
     parts = [f if isinstance(f, Value) else (join_all(f) if f else Unknown("empty")) for f in found]
     return Stream("zip", Sequence("tuple", parts))

@@ -467,8 +467,11 @@ def enter_again(machine: Machine, frame: Frame, init: Function, node: cst.CSTNod
 
 def _super_call(tree: cst.CSTNode) -> cst.CSTNode | None:
     """The `super().__init__(…)` of a constructor."""
-    calls = [n for n in walk_scope([tree.body]) if isinstance(n, cst.Call) and isinstance(n.func, cst.Attribute)]  # type: ignore[attr-defined]
-    return next((c for c in calls if c.func.attr.value == "__init__" and isinstance(c.func.value, cst.Call)), None)  # type: ignore[union-attr]
+    for node in walk_scope([tree.body]):  # type: ignore[attr-defined]
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "__init__":
+            if isinstance(node.func.value, cst.Call):
+                return node
+    return None
 
 
 def _has_own_init(machine: Machine, cls: Class) -> bool:

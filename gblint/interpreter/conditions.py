@@ -268,9 +268,9 @@ def _identity(machine: Machine, frame: Frame, node: cst.BaseExpression, left: Va
         known = False
     elif not other:
         known = True
-    yes = {name: right} if name else {}
+    yes: Facts = {name: right} if name else {}
     rest = union_of(other)
-    no = {name: rest} if name and rest is not None else {}
+    no: Facts = {name: rest} if name and rest is not None else {}
     return Test(None if known is None else not known, no, yes) if negate else Test(known, yes, no)
 
 
@@ -339,7 +339,7 @@ def _ordered(
         return Test(None, value=Unknown(COMPARISON))
     name = _target(left_node)
     if name and isinstance(right, Const) and symbol in ("==", "!=") and isinstance(left, Plain):
-        fact = {name: right}
+        fact: Facts = {name: right}
         return Test(None, fact) if symbol == "==" else Test(None, {}, fact)
     return Test(None)
 

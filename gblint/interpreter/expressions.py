@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator as op
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 Evaluator = Callable[["Machine", Frame, Any], Value]
 TENSOR_TEXT = "text of a tensor"  # the type of a string that Dynamo could not write out
 UNDEFINED = "is not defined in view"
-BUILTIN_NAMES = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__)
+BUILTIN_NAMES = frozenset(dir(builtins))
 
 
 def evaluate(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
@@ -220,6 +221,7 @@ def _dict(machine: Machine, frame: Frame, node: cst.Dict) -> Value:
             else:
                 result.exact = False
             continue
+        assert isinstance(element, cst.DictElement)
         store_key(result, evaluate(machine, frame, element.key), value)
     return result
 

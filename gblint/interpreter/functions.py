@@ -146,9 +146,8 @@ def _nested_tree(machine: Machine, function: Function) -> FunctionTree | None:
         return None
     tree = machine.nested.get(id(node))
     if tree is None:
-        is_def = isinstance(node, cst.FunctionDef)
-        yields = is_def and contains_yield(node.body)  # type: ignore[union-attr]
-        tree = FunctionTree(node, chunk, yields, is_def and node.asynchronous is not None)  # type: ignore[union-attr]
+        yields = isinstance(node, cst.FunctionDef) and contains_yield(node.body)
+        tree = FunctionTree(node, chunk, yields, isinstance(node, cst.FunctionDef) and node.asynchronous is not None)
         machine.nested[id(node)] = tree
     return tree
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -38,7 +37,7 @@ from gblint.interpreter.values import (
     join_all,
 )
 from gblint.knowledge import Knowledge
-from gblint.rule_api import Context
+from gblint.rule_api import Context, Rule
 
 if TYPE_CHECKING:
     from gblint.index.model import ModuleInfo
@@ -169,7 +168,7 @@ class Machine:
 
     def _ask(self, frame: Frame, kind: str, entries: list[Entry], event: Event) -> Break | None:
         best: Break | None = None
-        chosen = None
+        chosen: Rule | None = None
         for rule, handler in entries:
             try:
                 answer = handler(event, self.context)
@@ -180,7 +179,7 @@ class Machine:
                 continue
             if answer is None or answer.certainty <= 0.05:
                 continue
-            if best is None or answer.certainty * rule.meta.confidence > best.certainty * chosen.meta.confidence:  # type: ignore[union-attr]
+            if best is None or chosen is None or answer.certainty * rule.meta.confidence > best.certainty * chosen.meta.confidence:
                 best, chosen = answer, rule
         if best is not None and chosen is not None:
             draft = self.drafts.record(self, frame, chosen, best, best.node or event.node, kind)
@@ -402,15 +401,6 @@ class Machine:
         self.steps += 1
         if self.steps > self.budget:
             raise OutOfBudget
-
-    @contextmanager
-    def silent(self, frame: Frame) -> Iterable[None]:  # type: ignore[misc]
-        """Run code Dynamo does not trace (a constructor, a decorator) within a traced frame."""
-        traced, frame.traced = frame.traced, False
-        try:
-            yield
-        finally:
-            frame.traced = traced
 
 
 def mark_input(value: Value) -> Value:

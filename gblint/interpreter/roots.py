@@ -68,7 +68,7 @@ class RootRun:
             self.by_script = any(_resolved(c.target) for c, frame, _ in machine.compiled if frame is not None)
         for site in module.compile_sites:
             if site.function:
-                self._guarded(f"{module.name}.{site.function}", lambda name=site.function: self._compiling_function(name))  # type: ignore[misc]
+                self._guarded(f"{module.name}.{site.function}", lambda name=site.function: self._compiling_function(name))
         self._finish_compiled()
 
     def _run_program(self) -> None:
@@ -107,7 +107,7 @@ class RootRun:
                 self.unresolved_roots += 1
                 continue
             self.counts["explicit"] += 1
-            self._guarded(self.module.name, lambda target=compiled.target: self.guessed_call(target, RootLabel("", "explicit")))  # type: ignore[misc]
+            self._guarded(self.module.name, lambda target=compiled.target: self.guessed_call(target, RootLabel("", "explicit")))
 
     def named(self, qualname: str) -> bool:
         """A root given by name in the configuration. False if the file has no such function."""
@@ -129,7 +129,7 @@ class RootRun:
         for qualname, info in sorted(self.module.classes.items(), key=lambda item: -item[1].start):
             if not info.methods and not info.bases:
                 continue
-            self._guarded(f"{self.module.name}.{qualname}", lambda name=qualname: self._forward_of(name, RootLabel("", "assumed")))  # type: ignore[misc]
+            self._guarded(f"{self.module.name}.{qualname}", lambda name=qualname: self._forward_of(name, RootLabel("", "assumed")))
 
     def _forward_of(self, qualname: str, label: RootLabel) -> None:
         machine = self.machine
@@ -159,7 +159,7 @@ class RootRun:
             if info.qualname in traced or (name.startswith("__") and name != "__call__"):
                 continue
             self.counts["guessed"] += 1
-            self._guarded(f"{self.module.name}.{info.qualname}", lambda info=info: self._guess(info))  # type: ignore[misc]
+            self._guarded(f"{self.module.name}.{info.qualname}", lambda info=info: self._guess(info))
 
     def _guess(self, info: FunctionInfo) -> None:
         if (self.module.path, info.qualname) in self.machine.reached:

@@ -110,7 +110,7 @@ class Forest:
 def _unchecked() -> Iterator[None]:
     """Leave out libcst's validation of every new node, a fifth of the time of parsing: what its parser makes is valid."""
     check = cst.CSTNode.__post_init__
-    cst.CSTNode.__post_init__ = _no_check  # type: ignore[method-assign]
+    cst.CSTNode.__post_init__ = _no_check  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:

@@ -171,8 +171,8 @@ def _unpack(machine: Machine, frame: Frame, target: cst.Tuple | cst.List, value:
         return
     one = found if isinstance(found, Value) else (join_all(found) if found else Unknown("unpacked"))
     for element in elements:
-        item: Value = Sequence("list", None, one) if isinstance(element, cst.StarredElement) else one
-        assign(machine, frame, element.value, item)
+        part = Sequence("list", None, one) if isinstance(element, cst.StarredElement) else one
+        assign(machine, frame, element.value, part)
 
 
 def _return(machine: Machine, frame: Frame, node: cst.Return) -> bool:

@@ -49,6 +49,7 @@ def index_values(machine: Machine, frame: Frame, node: cst.Subscript) -> list[Va
             parts = [evaluate(machine, frame, p) if p is not None else NONE for p in (part.lower, part.upper, part.step)]
             result.append(Slice(*parts))
             continue
+        assert isinstance(part, cst.Index)
         value = evaluate(machine, frame, part.value)
         if isinstance(value, Unknown) and value.reason == conditions.COMPARISON:
             value = Tensor(0.6, "bool", None, "result", origin=Origin("result of", part.value, frame.chunk))
@@ -158,10 +159,10 @@ def _sequence(base: Sequence, index: Value) -> Value:
 
 
 def _sliced(base: Sequence, index: Slice) -> Value:
-    parts = (index.lower, index.upper, index.step)
-    if base.items is not None and all(isinstance(p, Const) and isinstance(p.value, int | type(None)) for p in parts):
+    parts = [p.value for p in (index.lower, index.upper, index.step) if isinstance(p, Const)]
+    if base.items is not None and len(parts) == 3 and all(isinstance(p, int | type(None)) for p in parts):
         try:
-            return Sequence(base.kind, base.items[slice(*(p.value for p in parts))])  # type: ignore[union-attr]
+            return Sequence(base.kind, base.items[slice(*parts)])
         except ValueError:
             return base
     known = base.items or base.elem is not None

@@ -132,7 +132,8 @@ def _attribute_value(receiver: Tensor, name: str, kind: str, origin: Origin) -> 
         dtype = "float" if name in ("real", "imag") else receiver.dtype
         return Tensor(receiver.c, dtype, receiver.rank, receiver.role if name == "data" else "result", receiver.subclass, origin)
     if kind == "size":
-        items = [Plain("int", True) for _ in range(receiver.rank)] if receiver.rank is not None and receiver.rank < 8 else None
+        known = receiver.rank is not None and receiver.rank < 8
+        items: list[Value] | None = [Plain("int", True) for _ in range(receiver.rank or 0)] if known else None
         return Sequence("size", items, Plain("int", True))
     if kind == "int":
         return Const(receiver.rank) if name == "ndim" and receiver.rank is not None else Plain("int", True)

@@ -397,7 +397,7 @@ def _named_children(site: Site) -> Value:
 
 def _submodules(receiver: Value | None) -> list[Value]:
     if isinstance(receiver, Instance):
-        found = [v for v in receiver.attrs.values() if isinstance(v, Instance)]
+        found: list[Value] = [v for v in receiver.attrs.values() if isinstance(v, Instance)]
         return found[:6] if found else [Unknown("a submodule")]
     return [Unknown("a submodule")]
 

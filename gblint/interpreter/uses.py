@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import libcst as cst
 
 from gblint.interpreter.walk import walk
@@ -151,7 +154,7 @@ def _subscript(uses: Uses, node: cst.Subscript) -> None:
             uses.tensorish.add(base)
 
 
-_HANDLERS = {
+_HANDLERS: dict[type, Callable[[Uses, Any], None]] = {
     cst.Attribute: _attribute,
     cst.If: _test,
     cst.While: _test,
