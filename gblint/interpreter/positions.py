@@ -109,7 +109,7 @@ def _moved(place: CodePosition, rows: int, columns: int, top: int) -> CodePositi
 
 
 def _resolve(module: cst.Module) -> dict[cst.CSTNode, CodeRange]:
-    return dict(MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider))  # type: ignore[arg-type]
+    return dict(MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider))
 
 
 def _flat(statements: object) -> Iterator[cst.CSTNode]:
@@ -134,7 +134,7 @@ def _header(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
                 stack.append(child)
 
 
-def _alone(statement: cst.CSTNode) -> cst.BaseStatement:
+def _alone(statement: cst.CSTNode) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
     """The statement with the same nodes in its header, but without comments before it and bodies in it."""
     if isinstance(statement, cst.BaseSmallStatement):
         return cst.SimpleStatementLine([statement])
