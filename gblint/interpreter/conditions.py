@@ -411,14 +411,10 @@ def split_by_class(machine: Machine, name: str, subject: Value, wanted: Value) -
         if verdict is not False:
             yes.append(classes.narrowed(machine, member, wanted) if verdict is None else member)
         if verdict is not True:
-            no.append(_doubt(member))
+            no.append(member)
     then = union_of(yes)
     other = union_of(no)
     return ({name: then} if then is not None else {}), ({name: other} if other is not None else {})
-
-
-def _doubt(value: Value) -> Value:
-    return value
 
 
 def instance_test(machine: Machine, subject: Value, wanted: Value) -> bool | None:

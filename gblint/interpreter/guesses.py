@@ -33,6 +33,7 @@ from gblint.interpreter.values import (
 )
 
 if TYPE_CHECKING:
+    from gblint.index.model import Binding, ModuleInfo
     from gblint.interpreter.functions import FunctionTree
     from gblint.interpreter.machine import Machine
 
@@ -64,7 +65,7 @@ def annotation_value(machine: Machine, scope: Frame, node: cst.BaseExpression, d
     if isinstance(node, cst.Subscript):
         return _subscripted(machine, scope, node, depth)
     if isinstance(node, cst.Name | cst.Attribute):
-        return _named(machine, scope, node)
+        return _named(machine, scope, node, depth)
     return None
 
 
@@ -143,7 +144,7 @@ def _tuple(machine: Machine, scope: Frame, inner: list[cst.BaseExpression], dept
     return Sequence("tuple", [v if v is not None else Unknown("element") for v in found])
 
 
-def _named(machine: Machine, scope: Frame, node: cst.Name | cst.Attribute) -> Value | None:
+def _named(machine: Machine, scope: Frame, node: cst.Name | cst.Attribute, depth: int) -> Value | None:
     name = node.value if isinstance(node, cst.Name) else ""
     if name in BUILTIN:
         return Plain(name)
@@ -151,20 +152,30 @@ def _named(machine: Machine, scope: Frame, node: cst.Name | cst.Attribute) -> Va
         return Sequence(SEQUENCES.get(name, "tuple"), None, None)
     if name in MAPPINGS:
         return Mapping({}, None, exact=False)
-    from gblint.interpreter.expressions import evaluate_silently
+    from gblint.interpreter.expressions import dotted_path, evaluate_silently
 
+    resolved = machine.project.resolve(scope.module, dotted_path(node))
+    if resolved is not None and resolved.kind == "assign" and resolved.info is not None and resolved.binding is not None:
+        return _alias(machine, resolved.info, resolved.binding, depth)
     value = evaluate_silently(machine, scope, node)
     if isinstance(value, External):
         return _external(machine, machine.knowledge.canonical(value.dotted))
-    if isinstance(value, Class):
-        return _instance_of(machine, value)
-    if value is not None and not isinstance(value, Unknown | Const):
-        return _alias(machine, scope, value)
-    return None
+    return _instance_of(machine, value) if isinstance(value, Class) else None
 
 
-def _alias(machine: Machine, scope: Frame, value: Value) -> Value | None:
-    """A type alias: `Tensors = Union[Tensor, …]` evaluates to nothing known here."""
+def _alias(machine: Machine, module: ModuleInfo, binding: Binding, depth: int) -> Value | None:
+    """A type alias, `TensorLike = Union[Tensor, ndarray]`: what its right-hand side promises as an annotation."""
+    from gblint.interpreter.functions import chunk_of
+
+    chunk = chunk_of(machine, module, binding.start, binding.end)
+    if chunk is None:
+        return None
+    scope = Frame(module, chunk, Environment({}))
+    for line in chunk.body:
+        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(statement, cst.Assign | cst.AnnAssign) and statement.value is not None:
+                if isinstance(statement.value, cst.Subscript | cst.BinaryOperation | cst.Name | cst.Attribute):
+                    return annotation_value(machine, scope, statement.value, depth + 1)
     return None
 
 
