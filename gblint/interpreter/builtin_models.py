@@ -337,7 +337,7 @@ def _any(site: Site) -> Value:
     from gblint.interpreter.events import Branch
 
     element = site.element(site.args[0]) if site.args else Unknown("")
-    if as_tensor(element) is not None and not isinstance(site.args[0], Tensor):
+    if as_tensor(element) is not None:
         site.machine.emit(site.frame, "branch", Branch(site.node, "or" if site.name.endswith("any") else "and", element))
     return Plain("bool")
 

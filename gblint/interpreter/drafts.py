@@ -114,6 +114,7 @@ class Drafts:
                 break
             node = current.call_node
             current = current.caller
+            fatal = False  # callers can be split round the call, unless where they stand forbids it
         return ("frame-falls-back" if falls else "splits-graph"), None
 
     def open_log(self, frame: Frame) -> int:

@@ -442,6 +442,13 @@ def join_dtype(a: str, b: str) -> str:
     return a if a == b else ""
 
 
+def _join_subclass(a: str, b: str) -> str:
+    """A tensor or an array: the tensor is the usual case, and what holds for arrays alone is not claimed of it."""
+    if a == b:
+        return a
+    return "" if "ndarray" in (a, b) else a or b
+
+
 def _join_tensors(a: Tensor, b: Tensor) -> Tensor:
     if a is b:
         return a
@@ -451,7 +458,7 @@ def _join_tensors(a: Tensor, b: Tensor) -> Tensor:
         join_dtype(a.dtype, b.dtype),
         a.rank if a.rank == b.rank else None,
         a.role if a.role == b.role else "",
-        a.subclass if a.subclass == b.subclass else (a.subclass or b.subclass),
+        _join_subclass(a.subclass, b.subclass),
         a.origin or b.origin,
     )
 
