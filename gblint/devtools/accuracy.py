@@ -10,7 +10,7 @@ seen them.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ MAX_SPAN = 30  # rows of a finding that count, so that flagging whole functions 
 
 
 class Predicted(msgspec.Struct, frozen=True):
-    """What scoring needs of a finding; `end` is its last row."""
+    """What scoring and fitting need of a finding; `end` is its last row, the rest as in `Finding`."""
 
     file: str
     row: int
@@ -33,6 +33,10 @@ class Predicted(msgspec.Struct, frozen=True):
     code: str
     confidence: float = 1.0
     masked: bool = False
+    name: str = ""
+    certainty: float = 1.0
+    guards: int = 0
+    root_kind: str = "explicit"
 
     def covers(self, row: int) -> bool:
         return self.row <= row <= self.end
@@ -44,16 +48,23 @@ class Predicted(msgspec.Struct, frozen=True):
 def from_finding(finding: Finding) -> Predicted:
     end = max(finding.row, finding.end_row)
     masked = finding.consequence == "masked"
-    return Predicted(finding.filename, finding.row, end, finding.code, finding.confidence, masked)
+    return Predicted(
+        finding.filename, finding.row, end, finding.code, finding.confidence, masked,
+        finding.name, finding.certainty, finding.guards, finding.root_kind,
+    )  # fmt: skip
 
 
 def from_json(finding: Mapping[str, Any]) -> Predicted:
-    """A finding in ruff's JSON shape; end, confidence and consequence may be absent. Raises KeyError."""
+    """A finding in ruff's JSON shape; only its code, filename and location have to be there. Raises KeyError."""
     row = finding["location"]["row"]
     end = (finding.get("end_location") or {}).get("row") or row
     masked = str(finding.get("consequence", "")).startswith("masked")
     confidence = float(finding.get("confidence", 1.0))
-    return Predicted(finding["filename"], row, max(row, end), finding["code"], confidence, masked)
+    return Predicted(
+        finding["filename"], row, max(row, end), finding["code"], confidence, masked,
+        finding.get("name", ""), float(finding.get("certainty", 1.0)), int(finding.get("guards", 0)),
+        finding.get("root_kind", "explicit"),
+    )  # fmt: skip
 
 
 class Tally(msgspec.Struct):
@@ -103,10 +114,7 @@ class _ProgramFiles(msgspec.Struct):
 
 def score_programs(predicted: Iterable[Predicted], programs: Sequence[Path]) -> Score:
     """Judge findings in programs by the programs' headers; file names must be those of the programs, absolute."""
-    by_file: dict[str, list[Predicted]] = {}
-    for finding in predicted:
-        if not finding.masked:
-            by_file.setdefault(finding.file, []).append(finding)
+    by_file = _by_file(predicted)
     score = Score({}, {}, {}, [], [])
     total = Tally()
     exact = 0
@@ -115,6 +123,25 @@ def score_programs(predicted: Iterable[Predicted], programs: Sequence[Path]) -> 
     score.figures = {**total.figures(), "exact": _ratio(exact, len(programs))}
     score.groups = {"all": total}
     return score
+
+
+def program_verdicts(predicted: Iterable[Predicted], programs: Sequence[Path]) -> Iterator[tuple[Predicted, bool]]:
+    """The findings that programs judge, with whether they hit a break; file names as for `score_programs`."""
+    by_file = _by_file(predicted)
+    for program in programs:
+        labelled = _with_predictions(program, by_file)
+        for finding in labelled.predicted:
+            hit = any(_hits(finding, place) for place in labelled.expect)
+            if hit or not any(_hits(finding, place) for place in labelled.spare):
+                yield finding, hit
+
+
+def _by_file(predicted: Iterable[Predicted]) -> dict[str, list[Predicted]]:
+    by_file: dict[str, list[Predicted]] = {}
+    for finding in predicted:
+        if not finding.masked:
+            by_file.setdefault(finding.file, []).append(finding)
+    return by_file
 
 
 def _with_predictions(program: Path, by_file: Mapping[str, list[Predicted]]) -> _ProgramFiles:
@@ -208,6 +235,14 @@ def score_truth(predicted: Iterable[Predicted], truth: Truth, min_confidence: fl
         [_site_text(key, truth) for key in sorted(truth.sites) if key not in hit],
         [str(msgspec.structs.replace(j.finding, file=j.file)) for j in traced if not j.sites],
     )
+
+
+def truth_verdicts(predicted: Iterable[Predicted], truth: Truth) -> Iterator[tuple[Predicted, bool]]:
+    """The findings on traced rows, with whether they hit a break."""
+    for finding in predicted:
+        judged = _judge(finding, truth)
+        if judged is not None and judged.traced:
+            yield finding, bool(judged.sites)
 
 
 def _site_text(key: Key, truth: Truth) -> str:

@@ -2,7 +2,7 @@
 
 Library sources are taken from the first folder given with --sources, else `.cache/sources/SET`, that
 holds the pinned versions (`python -m gblint.devtools.sources` fetches them); without one, that part is
-skipped with a message. With --findings, the findings in a JSON report of `gblint check` are scored
+skipped with a message. With --findings, the findings in JSON reports of `gblint check` are scored
 instead of running the analyzer. Recall and precision are of findings at the default confidence,
 average precision is over all of them (so a JSON report is best made with `--min-confidence 0`).
 """
@@ -13,7 +13,8 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -27,7 +28,7 @@ from gblint.config import MIN_CONFIDENCE
 from gblint.devtools.accuracy import Predicted, Score, Tally, from_finding, from_json, score_programs, score_truth
 from gblint.devtools.programs import collections_in, programs_in
 from gblint.devtools.sources import CACHE, SETS, find_sources, requirements
-from gblint.devtools.truth import library_of, load_truth
+from gblint.devtools.truth import Truth, library_of, load_truth
 
 ROOTS = {"modeling": "auto", "libraries": "all"}  # the libraries set was measured on functions of any kind
 FIGURES_OF_PROGRAMS = ("recall", "precision", "recall_id", "precision_id", "exact")
@@ -37,11 +38,12 @@ FIGURES_OF_TRUTH = (
 
 
 class Runner:
-    """Gives the findings in paths: from the analyzer, or those of a JSON report."""
+    """Gives the findings in paths: from the analyzer, or those of JSON reports."""
 
-    def __init__(self, report: Path | None, jobs: int) -> None:
+    def __init__(self, reports: Sequence[Path], jobs: int) -> None:
         self._jobs = jobs
-        self._given = None if report is None else [from_json(f) for f in json.loads(report.read_text("utf8"))]
+        given = [from_json(f) for report in reports for f in json.loads(report.read_text("utf8"))]
+        self._given = given if reports else None
 
     @property
     def has_report(self) -> bool:
@@ -61,26 +63,39 @@ class Runner:
         return [from_finding(finding) for finding in check(options).findings]
 
 
-def programs_score(collection: Path, runner: Runner) -> Score:
-    """Score one collection of programs, in a copy, so that it is not taken for a part of the project around it."""
+@contextmanager
+def judged_programs(collection: Path, runner: Runner) -> Iterator[tuple[list[Predicted], list[Path]]]:
+    """The findings in one collection and its programs: a copy, so that it is not taken for a part of the project
+    around it."""
     if runner.has_report:
-        return score_programs(_sure(runner.findings([])), list(programs_in(collection)))
+        yield runner.findings([]), list(programs_in(collection))
+        return
     with tempfile.TemporaryDirectory(prefix="gblint-score-") as scratch:
         copy = Path(scratch).resolve() / collection.name
         shutil.copytree(collection, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        return score_programs(_sure(runner.findings([copy])), list(programs_in(copy)))
+        yield runner.findings([copy]), list(programs_in(copy))
+
+
+def programs_score(collection: Path, runner: Runner) -> Score:
+    """Score one collection of programs."""
+    with judged_programs(collection, runner) as (findings, programs):
+        return score_programs(_sure(findings), programs)
 
 
 def _sure(findings: Iterable[Predicted]) -> Iterator[Predicted]:
     return (finding for finding in findings if finding.confidence >= MIN_CONFIDENCE)
 
 
-def truth_score(name: str, corpus: Path, sources: Path, runner: Runner) -> Score:
-    """Score the libraries of one truth set, of which `sources` is the site-packages folder."""
+def judged_libraries(name: str, corpus: Path, sources: Path, runner: Runner) -> tuple[list[Predicted], Truth]:
+    """The findings in the libraries of one truth set, of which `sources` is the site-packages folder, and the truth."""
     truth = load_truth(corpus / "truth" / f"{name}.jsonl")
     packages = sorted({library_of(file) for file in truth.traced} & {entry.name for entry in sources.iterdir()})
-    findings = runner.findings((sources / package for package in packages), ROOTS[name])
-    return score_truth(findings, truth, MIN_CONFIDENCE)
+    return runner.findings((sources / package for package in packages), ROOTS[name]), truth
+
+
+def truth_score(name: str, corpus: Path, sources: Path, runner: Runner) -> Score:
+    """Score the libraries of one truth set."""
+    return score_truth(*judged_libraries(name, corpus, sources, runner), MIN_CONFIDENCE)
 
 
 # ---------------------------------------------------------------------------------------------------------- floors
@@ -154,9 +169,10 @@ def _text(figure: float | None) -> str:
 )
 @click.option(
     "--findings",
-    "report",
+    "reports",
+    multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Score the findings of this JSON report.",
+    help="Score the findings of this JSON report; may be given several times.",
 )
 @click.option("--corpus", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path("corpus"))
 @click.option("--check", "checking", is_flag=True, help="Exit with 1 when a figure is below corpus/floors.toml.")
@@ -164,11 +180,11 @@ def _text(figure: float | None) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON only.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=2, show_default=True)
 def main(
-    parts: tuple[str, ...], folders: tuple[Path, ...], report: Path | None, corpus: Path, checking: bool, show: bool,
-    as_json: bool, jobs: int,
+    parts: tuple[str, ...], folders: tuple[Path, ...], reports: tuple[Path, ...], corpus: Path, checking: bool,
+    show: bool, as_json: bool, jobs: int,
 ) -> None:  # fmt: skip
     console = Console(quiet=as_json)
-    scores = dict(_scores(parts, folders, Runner(report, jobs), corpus, console, show))
+    scores = dict(_scores(parts, folders, Runner(reports, jobs), corpus, console, show))
     figures = {part: score.figures for part, score in scores.items()}
     if as_json:
         click.echo(json.dumps(figures, indent=1))

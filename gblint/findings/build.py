@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
     from gblint.interpreter.values import Origin, Value
 
-MASKED = 0.7  # code after the break that masks a finding may see other values, or never be traced
-
 
 def findings_of(machine: Machine, calls: Calls) -> list[Finding]:
     """The findings of the unit just run, by file and row; of several that answer one event the likeliest is kept.
@@ -36,9 +34,10 @@ def findings_of(machine: Machine, calls: Calls) -> list[Finding]:
 def _finding(draft: Draft, graph: CallGraph) -> Finding:
     meta = draft.rule.meta
     row, column, end_row, end_column = draft.chunk.span(draft.node)
-    confidence = probability(meta.code, meta.confidence, draft.certainty, draft.guards, draft.root.kind)
-    if draft.consequence == "masked":
-        confidence = round(confidence * MASKED, 4)
+    confidence = probability(
+        f"{meta.code} {meta.slug}", meta.confidence, draft.certainty, draft.guards, draft.root.kind,
+        masked=draft.consequence == "masked",
+    )  # fmt: skip
     masked = draft.masked_by.chunk.span(draft.masked_by.node)[0] if draft.masked_by is not None else 0
     root = draft.root.name or (draft.path[0][0] if draft.path else "")
     return Finding(

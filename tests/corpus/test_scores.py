@@ -16,6 +16,6 @@ COLLECTIONS = {name: folder for name, folder in collections_in(CORPUS).items() i
 
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_programs(collection: str) -> None:
-    score = programs_score(COLLECTIONS[collection], Runner(None, jobs=1))
+    score = programs_score(COLLECTIONS[collection], Runner((), jobs=1))
     drops = below_floors({collection: score.figures}, {collection: FLOORS[collection]})
     assert not drops, "\n".join([*drops, *score.missed, *score.noisy])

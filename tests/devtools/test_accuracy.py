@@ -19,7 +19,7 @@ def predicted(row: int, code: str, confidence: float = 1.0, file: str = "lib/a.p
 
 def test_findings_become_predictions() -> None:
     finding = Finding("GB0059", "n", "m", "/a.py", 3, 1, 5, 2, confidence=0.5, consequence="masked")
-    assert from_finding(finding) == Predicted("/a.py", 3, 5, "GB0059", 0.5, masked=True)
+    assert from_finding(finding) == Predicted("/a.py", 3, 5, "GB0059", 0.5, masked=True, name="n")
     report = {"code": "GB0059", "filename": "/a.py", "location": {"row": 3}}
     assert from_json(report) == Predicted("/a.py", 3, 3, "GB0059")
     assert from_json(report | {"end_location": {"row": 5}, "consequence": "masked by 2"}).masked
