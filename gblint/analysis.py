@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from gblint.findings.finding import Finding
+from gblint.index.model import Suppression
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -60,12 +61,14 @@ class Analysis(msgspec.Struct):
     """All findings (unfiltered by confidence, selection or suppression), sorted by file and row.
 
     calls: the calls reached from the roots, packed (see `gblint.callgraph`), one part for each unit of the analysis.
+    suppressions: the silencing comments by file, of the files whose findings were wanted and that have any.
     """
 
     findings: list[Finding]
     diagnostics: list[Diagnostic]
     stats: Stats
     calls: list[bytes] = []
+    suppressions: dict[str, list[Suppression]] = {}
 
 
 Progress = Callable[[int, int, str], None]

@@ -15,7 +15,7 @@ from gblint.environment import Environment, find_environment, pinned_torch
 from gblint.errors import GblintError, suggest
 from gblint.findings.finding import Finding
 from gblint.findings.selection import Layer, Selection, strength
-from gblint.findings.suppression import Unused, apply, parse_suppressions, read_suppressions
+from gblint.findings.suppression import Unused, apply
 
 BROKEN_FILE = "GBL000"
 UNUSED_SUPPRESSION = "GBL001"
@@ -133,7 +133,7 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
         outcome.scopes.append(scope)
         outcome.calls += analysis.calls
         _add_stats(outcome.stats, analysis.stats)
-        _Filter(settings, options, outcome).take(group.files, analysis)
+        _Filter(settings, options, outcome).take(analysis)
     outcome.findings.sort(key=lambda f: (f.filename, f.row, f.column, f.code))
     outcome.problems.sort(key=lambda p: (p.filename, p.row, p.column, p.code))
     outcome.notes += _doubts(outcome.scopes)
@@ -283,15 +283,10 @@ class _Filter:
         self._selections: dict[Config, Selection] = {}
         self._broken: set[str] = set()
 
-    def take(self, files: list[Path], analysis: Analysis) -> None:
+    def take(self, analysis: Analysis) -> None:
         self._problems(analysis.diagnostics)
         wanted = [f for f in analysis.findings if self._wanted(f.filename, f.code, f.name)]
-        with_findings = {f.filename for f in wanted}
-        if self._options.stdin is None:
-            comments = read_suppressions(map(str, files), with_findings)
-        else:
-            comments = {name: parse_suppressions(name, data) for name, data in self._outcome.overlay.items()}
-        judged = apply(wanted, comments, self._reportable)
+        judged = apply(wanted, analysis.suppressions, self._reportable)
         self._outcome.silenced += len(judged.silenced)
         for finding in judged.kept:
             self._keep(finding)

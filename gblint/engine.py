@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gblint.analysis import Analysis, Diagnostic, Progress, Settings, Stats
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
-from gblint.units import UnitResult, Worker, unit_key
+from gblint.units import UnitResult, Worker
 
 if TYPE_CHECKING:
     from gblint.index.model import ModuleInfo
@@ -65,23 +65,30 @@ class Engine:
         self.cache = IndexCache(cache_dir) if cache_dir is not None else None
         self.project = Project(project_files, [Path(p) for p in settings.search_paths], self.cache, overlay)
         self.infos = [self.project.info(path) for path in self.project.files]
+        self.worker = Worker(self.project, settings)
 
     def analyze(self, report_files: list[Path], progress: Progress | None) -> Analysis:
         """Run every unit that can contribute and merge what they found."""
         from gblint.merge import merge
 
+        try:
+            results = self._results(progress)
+        finally:  # what an interrupted run has found out is of use to the next one
+            if self.cache is not None:
+                self.cache.save()
+        wanted = {os.path.abspath(p) for p in report_files}
+        analysis = merge(results, wanted, self.project)
+        analysis.diagnostics += self._diagnostics(wanted)
+        analysis.suppressions = {i.path: i.suppressions for i in self.infos if i.suppressions and i.path in wanted}
+        analysis.stats.files = len(wanted)
+        return analysis
+
+    def _results(self, progress: Progress | None) -> list[UnitResult]:
         explicit = self._explicit_plans()
         results = self._run(explicit, progress, 0, len(self.infos))
         by_script = {_home(i) for i, r in zip((p[0] for p in explicit), results, strict=True) if r.by_script}
         rest = self._other_plans(by_script)
-        results += self._run(rest, progress, len(explicit), len(explicit) + len(rest))
-        if self.cache is not None:
-            self.cache.save()
-        wanted = {os.path.abspath(p) for p in report_files}
-        analysis = merge(results, wanted, self.project)
-        analysis.diagnostics += self._diagnostics(wanted)
-        analysis.stats.files = len(wanted)
-        return analysis
+        return results + self._run(rest, progress, len(explicit), len(explicit) + len(rest))
 
     def _explicit_plans(self) -> list[tuple[ModuleInfo, str]]:
         named = {name.partition(":")[0] for name in self.settings.roots}
@@ -103,23 +110,22 @@ class Engine:
 
     def _run(self, plans: list[tuple[ModuleInfo, str]], progress: Progress | None, done: int, total: int) -> list[UnitResult]:
         jobs = min(self.settings.jobs, max(len(plans) // 4, 1))
-        worker = Worker(self.project, self.settings)
+        worker = self.worker
         results: list[UnitResult | None] = [worker.cached(info, mode) for info, mode in plans]
         missing = [n for n, r in enumerate(results) if r is None]
-        if jobs > 1 and len(missing) > 8:
-            from gblint.parallel import run_units
-
-            fresh = run_units(worker, [plans[n] for n in missing], jobs, progress, done, total)
-        else:
-            fresh = []
-            for count, n in enumerate(missing):
-                fresh.append(worker.run(*plans[n]))
-                if progress is not None:
-                    progress(done + count + 1, total, plans[n][0].path)
-        for n, result in zip(missing, fresh, strict=True):
+        for count, (n, result) in enumerate(zip(missing, self._fresh([plans[n] for n in missing], jobs), strict=True)):
             results[n] = result
             worker.remember(*plans[n], result)
+            if progress is not None:
+                progress(done + count + 1, total, result.path)
         return [r for r in results if r is not None]
+
+    def _fresh(self, plans: list[tuple[ModuleInfo, str]], jobs: int) -> Iterator[UnitResult]:
+        if jobs > 1 and len(plans) > 8:
+            from gblint.parallel import run_units
+
+            return run_units(self.worker, plans, jobs)
+        return (self.worker.run(*plan) for plan in plans)
 
     def _diagnostics(self, wanted: set[str]) -> list[Diagnostic]:
         return [
@@ -146,4 +152,4 @@ def _may_hold_modules(info: ModuleInfo) -> bool:
     return any(c.bases for c in info.classes.values())
 
 
-__all__ = ["Engine", "Stats", "run", "unit_key"]
+__all__ = ["Engine", "Stats", "run"]

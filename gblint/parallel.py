@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gblint.analysis import Progress
+    from gblint.index.cache import Fresh
     from gblint.index.model import ModuleInfo
     from gblint.units import UnitResult, Worker
+
+_CHUNK = 4  # neighbours share much of their text, and so trees
 
 _WORKER: Worker | None = None
 _PLANS: list[tuple[ModuleInfo, str]] = []
 
 
-def run_units(
-    worker: Worker, plans: list[tuple[ModuleInfo, str]], jobs: int, progress: Progress | None, done: int, total: int
-) -> list[UnitResult]:
-    """Results in the order of `plans`. Without fork (Windows), all run in this process."""
+def run_units(worker: Worker, plans: list[tuple[ModuleInfo, str]], jobs: int) -> Iterator[UnitResult]:
+    """Results in the order of `plans`. Without fork (Windows), all run in this process.
+
+    What the processes learned of files goes into the cache of this one.
+    """
     if "fork" not in multiprocessing.get_all_start_methods():
-        return [worker.run(*plan) for plan in plans]
+        yield from (worker.run(*plan) for plan in plans)
+        return
     global _WORKER, _PLANS
     worker.machine()  # made once, shared by the children
     _WORKER, _PLANS = worker, plans
-    results: list[UnitResult] = []
+    cache = worker.project.cache
     with multiprocessing.get_context("fork").Pool(jobs, _ignore_interrupts) as pool:
-        for count, result in enumerate(pool.imap(_run_one, range(len(plans)), chunksize=4)):
-            results.append(result)
-            if progress is not None:
-                progress(done + count + 1, total, result.path)
-    return results
+        for result, fresh in pool.imap(_run_one, range(len(plans)), chunksize=_CHUNK):
+            if cache is not None and fresh is not None:
+                cache.absorb(fresh)
+            yield result
 
 
 def _ignore_interrupts() -> None:
@@ -38,6 +42,8 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _run_one(number: int) -> UnitResult:
+def _run_one(number: int) -> tuple[UnitResult, Fresh | None]:
     assert _WORKER is not None
-    return _WORKER.run(*_PLANS[number])
+    result = _WORKER.run(*_PLANS[number])
+    cache = _WORKER.project.cache
+    return result, cache.drain() if cache is not None else None

@@ -21,8 +21,8 @@ class UnitResult(msgspec.Struct, gc=False):
     """What interpreting one file's roots gave.
 
     reached: functions entered with known arguments, as (path, qualname). calls: the packed `callgraph.Calls` of its
-    roots, unpacked only by who asks for the graph. files: digests by path of all files that were read; missing:
-    modules looked for in vain.
+    roots, unpacked only by who asks for the graph. files: digests by path of all files that were read; asked:
+    modules looked for, as (folder of the importer, name), found in `places`; signature: of the project at that time.
     """
 
     path: str
@@ -38,7 +38,9 @@ class UnitResult(msgspec.Struct, gc=False):
     internal: list[str] = []
     by_script: bool = False
     files: list[tuple[str, str]] = []
-    missing: list[tuple[str, str]] = []
+    asked: list[tuple[str, str]] = []
+    places: str = ""
+    signature: str = ""
 
 
 _DECODER = msgspec.msgpack.Decoder(UnitResult)
@@ -62,7 +64,7 @@ class Worker:
         cache = self.project.cache
         if cache is None:
             return None
-        blob = cache.get(unit_key(self._key, info, mode))
+        blob = cache.get(self.unit_key(info, mode))
         if blob is None:
             return None
         try:
@@ -72,14 +74,22 @@ class Worker:
         digest = self.project.digest
         if any(digest(path) != known for path, known in result.files):
             return None
-        if any(not self.project.is_missing(folder, name) for folder, name in result.missing):
-            return None
+        if result.signature != self.project.signature:
+            if self.project.places(result.asked) != result.places:
+                return None
+            result.signature = self.project.signature
+            self.remember(info, mode, result)
         return result
 
     def remember(self, info: ModuleInfo, mode: str, result: UnitResult) -> None:
         """Keep a result for the next run."""
         if self.project.cache is not None and not result.internal:
-            self.project.cache.put(unit_key(self._key, info, mode), _ENCODER.encode(result))
+            self.project.cache.put(self.unit_key(info, mode), _ENCODER.encode(result))
+
+    def unit_key(self, info: ModuleInfo, mode: str) -> str:
+        """The cache key of a unit: all that its result depends on besides files."""
+        settings = sorted(self.torch_settings(info).items())
+        return f"unit:{self._key}:{mode}:{settings or ''}:{info.path}"
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -107,10 +117,12 @@ class Worker:
                 roots.guessed()
             calls = calls_of(machine.entries, machine.sites.values(), machine.places)
             findings = findings_of(machine, calls)
+        asked = sorted(used.asked)
         result = UnitResult(
             info.path, mode, findings, sorted(machine.reached), calls.pack(),
             roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut, [*roots.internal, *sorted(machine.rule_errors)],
-            roots.by_script, sorted((p, self.project.digest(p)) for p in used.files), sorted(used.missing),
+            roots.by_script, sorted((p, self.project.digest(p)) for p in used.files),
+            asked, self.project.places(asked), self.project.signature,
         )  # fmt: skip
         machine.release()
         return result
@@ -186,8 +198,3 @@ def settings_key(settings: Settings) -> str:
     sources = source_fingerprint(package, *(Path(p) for p in rules.__path__))
     text = repr((settings.roots, settings.roots_mode, settings.target_torch, settings.search_paths, settings.python, sources))
     return blake2b(text.encode(), digest_size=12).hexdigest()
-
-
-def unit_key(settings: str, info: ModuleInfo, mode: str) -> str:
-    """The cache key of a unit."""
-    return f"unit:{settings}:{mode}:{info.path}"

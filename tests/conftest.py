@@ -15,6 +15,8 @@ import pytest
 from gblint.analysis import Analysis, Diagnostic, Settings, Stats
 from gblint.cli.main import run
 from gblint.findings.finding import Finding
+from gblint.index.build import build_index
+from gblint.index.model import Suppression
 
 Write = Callable[[Mapping[str, str | bytes]], Path]
 
@@ -62,7 +64,13 @@ class Recorded:
             [f for f in self.findings if f.filename in names],
             [d for d in self.diagnostics if d.filename in names],
             self.stats,
+            suppressions={str(path): self._comments(path, overlay or {}) for path in report_files},
         )
+
+    @staticmethod
+    def _comments(path: Path, overlay: Mapping[Path, bytes]) -> list[Suppression]:
+        data = overlay[path] if path in overlay else path.read_bytes()
+        return build_index(data.decode("utf-8", "replace"), str(path), "", "", "").suppressions
 
     @property
     def settings(self) -> Settings:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gblint.findings.selection import Layer, Selection
-from gblint.findings.suppression import Unused, apply, parse_suppressions, read_suppressions
+from gblint.findings.suppression import Unused, apply
+from gblint.index.build import build_index
 from tests.conftest import finding
 
 RULE = ("GB0170", "branch-on-tensor")
@@ -39,7 +40,7 @@ def test_the_most_specific_mention_of_the_last_layer_wins(layers: list[Layer], e
 
 
 def outcome(source: str, *findings, filename: str = "model.py"):
-    comments = {filename: parse_suppressions(filename, source.encode())}
+    comments = {filename: build_index(source, filename, "", "", "").suppressions}
     return apply(findings, comments)
 
 
@@ -85,12 +86,3 @@ def test_codes_that_silence_nothing_are_reported() -> None:
     source = "if x: pass  # noqa: GB0170, GB0059\ny = 1  # gblint: ignore\nz = 1  # noqa: E501\nw = 1  # noqa\n"
     result = outcome(source, finding(row=1))
     assert result.unused == [Unused("model.py", 1, "GB0059", "noqa"), Unused("model.py", 2, "", "ignore")]
-
-
-def test_only_files_with_something_to_say_are_parsed(tmp_path) -> None:
-    texts = {"a.py": "x = 1  # noqa: GB0059\n", "b.py": "x = 1  # noqa: E501\n", "c.py": "x = (  # noqa: GB0059\n"}
-    for name, text in texts.items():
-        (tmp_path / name).write_text(text)
-    paths = [str(tmp_path / name) for name in (*texts, "gone.py")]
-    assert set(read_suppressions(paths, set())) == {paths[0]}
-    assert set(read_suppressions(paths, {paths[1]})) == {paths[0], paths[1]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -10,10 +9,6 @@ from typing import NamedTuple
 from gblint.findings.finding import Finding
 from gblint.findings.selection import strength
 from gblint.index.model import Suppression
-from gblint.source import SourceError, decode, read_bytes
-
-_COMMENT = re.compile(rb"#[ \t]*(?:noqa|gblint:)", re.IGNORECASE)
-_OURS = re.compile(rb"#[ \t]*(?:noqa\b.*\bgb|gblint:)", re.IGNORECASE)
 
 
 class Unused(NamedTuple):
@@ -82,41 +77,3 @@ def _ours(code: str, form: str) -> bool:
     if not code:
         return form == "ignore"
     return code.upper().startswith("GB") or form != "noqa"
-
-
-def read_suppressions(filenames: Iterable[str], with_findings: set[str]) -> dict[str, list[Suppression]]:
-    """The silencing comments of files that have any which matter.
-
-    A file without findings matters only for unused codes, so one that does not name a gblint code is not parsed.
-    Files that cannot be read or parsed have no comments.
-    """
-    found: dict[str, list[Suppression]] = {}
-    for filename in filenames:
-        comments = _read(filename, filename in with_findings)
-        if comments:
-            found[filename] = comments
-    return found
-
-
-def _read(filename: str, has_findings: bool) -> list[Suppression]:
-    try:
-        data = read_bytes(filename)
-    except SourceError:
-        return []
-    if has_findings:
-        worth_parsing = _COMMENT.search(data) is not None
-    else:
-        # The search for fixed bytes is a hundred times faster than the pattern.
-        hint = b"noqa" in data or b"NOQA" in data or b"gblint:" in data
-        worth_parsing = hint and _OURS.search(data) is not None
-    return parse_suppressions(filename, data) if worth_parsing else []
-
-
-def parse_suppressions(filename: str, data: bytes) -> list[Suppression]:
-    """The silencing comments of a file's content, none if it cannot be parsed."""
-    from gblint.index.build import build_index
-
-    try:
-        return build_index(decode(data).text, filename, "", "", "").suppressions
-    except SourceError:
-        return []

@@ -37,6 +37,7 @@ _BUSY_SECONDS = 2.0
 _RACY_NS = 2_000_000_000
 
 _Stat = tuple[int, int, int]
+Fresh = tuple[dict[str, tuple[int, int, int, str]], dict[str, bytes]]  # of files: by path; indexes: by key
 _DECODER = msgspec.msgpack.Decoder(ModuleInfo)
 _ENCODER = msgspec.msgpack.Encoder()
 _ABANDONED: list[sqlite3.Connection] = []
@@ -119,6 +120,18 @@ class IndexCache:
         """Keep a result under a key; it reaches the disk with `save`."""
         self._check_process()
         self._new_results[_printable(key)] = blob
+
+    def drain(self) -> Fresh:
+        """What is new of files, taken out: a forked process hands it to its parent."""
+        self._check_process()
+        fresh = self._new_files, self._new_indexes
+        self._new_files, self._new_indexes = {}, {}
+        return fresh
+
+    def absorb(self, fresh: Fresh) -> None:
+        """Take over what another process has drained."""
+        self._new_files.update(fresh[0])
+        self._new_indexes.update(fresh[1])
 
     def save(self) -> None:
         """Write all that is new in one transaction; on failure it is dropped and `problem` is set."""

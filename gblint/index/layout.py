@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import cached_property
+from hashlib import blake2b
 
 _STANDARD = frozenset(sys.stdlib_module_names)
 
@@ -15,6 +16,13 @@ def is_foreign(name: str) -> bool:
     """Whether a module is torch's or Python's own, which are never read."""
     head = name.partition(".")[0]
     return head == "torch" or head in _STANDARD
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns
+    except OSError:
+        return 0
 
 
 class Layout:
@@ -71,6 +79,12 @@ class Layout:
         if path is None:
             path = self._found[key] = self._find(name, folder)
         return path
+
+    def signature(self) -> str:
+        """A digest of the project's files and of the times at which the folders that modules lie in last changed."""
+        folders = {above for path in self.files for above in self._ancestors(os.path.dirname(path))}
+        times = [(folder, _changed(folder)) for folder in (*sorted(folders), *self.search_paths)]
+        return blake2b(repr((self.files, times)).encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()
 
     def is_opaque(self, name: str) -> bool:
         """Whether a module exists but cannot be read: torch, the standard library, an extension module."""

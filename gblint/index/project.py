@@ -7,9 +7,10 @@ from __future__ import annotations
 import builtins
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,14 +45,14 @@ class Resolved(NamedTuple):
 
 @dataclass
 class Dependencies:
-    """What an answer rested on: paths of the files used, and (folder of the importer, module) not found."""
+    """What an answer rested on: paths of the files used, and (folder of the importer, module) looked for."""
 
     files: set[str] = field(default_factory=set)
-    missing: set[tuple[str, str]] = field(default_factory=set)
+    asked: set[tuple[str, str]] = field(default_factory=set)
 
     def update(self, other: Dependencies) -> None:
         self.files |= other.files
-        self.missing |= other.missing
+        self.asked |= other.asked
 
 
 class Project:
@@ -75,6 +76,7 @@ class Project:
         self.layout = Layout(self.files, [os.path.abspath(path) for path in search_paths])
         self._overlay = {os.path.abspath(path): data for path, data in (overlay or {}).items()}
         self._infos: dict[str, ModuleInfo] = {}
+        self._digests: dict[str, str] = {}
         self._lines: OrderedDict[str, list[str]] = OrderedDict()
         self._resolved: dict[tuple[str, str], tuple[Resolved | None, Dependencies]] = {}
         self._exports: dict[str, dict[str, str]] = {}
@@ -96,10 +98,14 @@ class Project:
         info = self._infos.get(key)
         if info is not None:
             return info.digest
-        try:
-            return self._stat_digest(key) or self._read(key)[1]
-        except SourceError:
-            return ""
+        known = self._digests.get(key)
+        if known is None:
+            try:
+                known = self._stat_digest(key) or self._read(key)[1]
+            except SourceError:
+                known = ""
+            self._digests[key] = known
+        return known
 
     def find(self, module_name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
         """The module an absolute import means: project first, then installed libraries.
@@ -109,19 +115,23 @@ class Project:
         """
         folder = os.path.dirname(importer.path) if importer else ""
         path = self.layout.find(module_name, folder)
-        if path:
-            return self.info(path)
-        if self._recorders and not is_foreign(module_name):
-            self._recorders[-1].missing.add((folder, module_name))
-        return None
+        if self._recorders and (path or not is_foreign(module_name)):
+            self._recorders[-1].asked.add((folder, module_name))
+        return self.info(path) if path else None
 
     def exists(self, module_name: str, importer: ModuleInfo | None = None) -> bool:
         """Whether an import of the module works as far as can be told: torch, the standard library, or found."""
         return is_foreign(module_name) or self.find(module_name, importer) is not None
 
-    def is_missing(self, folder: str, module_name: str) -> bool:
-        """Whether a module recorded as missing is still not found."""
-        return not self.layout.find(module_name, folder)
+    def places(self, asked: Iterable[tuple[str, str]]) -> str:
+        """A digest of where modules that were looked for are found, to tell whether a new file has come between."""
+        paths = (self.layout.find(name, folder) for folder, name in asked)
+        return content_digest("\n".join(paths).encode("utf-8", "surrogatepass"))
+
+    @cached_property
+    def signature(self) -> str:
+        """A digest that changes when a file is added or removed where modules are looked for."""
+        return self.layout.signature()
 
     def resolve(self, info: ModuleInfo, name: str) -> Resolved | None:
         """What a module-level name, or a dotted path from one ("F.relu", "Class.method"), stands for in `info`.

@@ -264,12 +264,14 @@ def test_track_records_what_an_answer_rests_on(tmp_path: Path) -> None:
             project.resolve(info, "torch.nn")
             project.resolve(info, "logging.info")
         assert inner.files == {b, c}
-        assert not inner.missing
+        assert inner.asked == {(str(tmp_path), "b"), (str(tmp_path), "c")}
         assert outer.files == {b, c}
-        assert outer.missing == {(str(tmp_path), "absent"), (str(tmp_path), "absent.g")}
-    assert project.is_missing(str(tmp_path), "absent")
+        assert outer.asked == inner.asked | {(str(tmp_path), "absent"), (str(tmp_path), "absent.g")}
+    before, signature = project.places(sorted(outer.asked)), project.signature
     (tmp_path / "absent.py").write_text("")
-    assert not Project(files, []).is_missing(str(tmp_path), "absent")
+    after = Project(files, [])
+    assert after.places(sorted(outer.asked)) != before
+    assert after.signature != signature
 
 
 def test_lines(tmp_path: Path) -> None:
