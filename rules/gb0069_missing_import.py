@@ -103,5 +103,5 @@ fused(torch.ones(2))
         if event.found:
             return None
         # Without a handler the program would fail eagerly too: then it is this environment that lacks the module.
-        certainty = 0.9 if event.guarded else 0.2
+        certainty = 0.8 if event.guarded else 0.2
         return Break(f"`{event.module}` is not installed: the import fails while tracing", certainty, fatal=True)

@@ -101,8 +101,8 @@ def _has(site: Site, value: Value, name: str) -> bool | None:
     if isinstance(value, Sequence | Mapping):
         kind = value.kind if value.kind in ("list", "tuple", "dict", "set") else "list"
         return hasattr(getattr(builtins, kind), name)
-    if isinstance(value, External):
-        return None
+    if isinstance(value, External) and value.dotted.startswith("torch"):
+        return True if site.machine.knowledge.what(f"{value.dotted}.{name}") is not None else None
     return None
 
 

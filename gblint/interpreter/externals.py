@@ -229,6 +229,14 @@ def module_method(site: Site, method: str) -> Value:
     return Unknown(f"result of {method}")
 
 
+_OF_NUMBERS = frozenset({  # functions of NumPy that give a number for a number
+    "sqrt", "cbrt", "log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "ceil", "floor", "round", "rint", "trunc", "abs",
+    "absolute", "sin", "cos", "tan", "arctan", "arctan2", "sinh", "cosh", "tanh", "power", "square", "maximum", "minimum",
+    "floor_divide", "divide", "multiply", "add", "subtract", "prod", "sum", "mean", "max", "min", "clip", "sign", "mod",
+    "remainder", "hypot", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "gcd", "lcm",
+})  # fmt: skip
+
+
 def _numpy(site: Site) -> Value:
     kind = site.machine.knowledge.return_type_external(site.name)
     if site.name.startswith("numpy.random."):
@@ -236,10 +244,12 @@ def _numpy(site: Site) -> Value:
     if kind in ("int", "float", "bool", "str", "NoneType") and (site.frame.traced or kind in ("str", "NoneType")):
         return of_type(site.machine, kind, site)
     traced = any(as_tensor(a) is not None for a in site.args)
-    scalar = bool(site.args) and all(isinstance(v, Const | Plain) and type_name(v) in ("", "int", "float", "number") for v in site.args)
+    last = site.name.rpartition(".")[2]
+    scalar = last in _OF_NUMBERS and bool(site.args) and all(isinstance(v, Const | Plain) and type_name(v) in ("", "int", "float", "number") for v in site.args)
     if scalar and site.frame.traced:  # of numbers it gives a number: Dynamo folds it
         return Plain("float", symbolic=any(getattr(a, "symbolic", False) for a in site.args))
-    last = site.name.rpartition(".")[2]
+    if last.endswith("_indices"):
+        return Sequence("tuple", None, Tensor(0.9, "int", 1, "result", "ndarray", site.origin()))
     if last in ("float32", "float64", "int64", "int32", "bool_"):
         return Plain("number")
     dtype = "bool" if last.startswith(("is", "logical", "any", "all", "greater", "less", "equal")) else ""

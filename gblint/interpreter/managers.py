@@ -8,9 +8,11 @@ import libcst as cst
 
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
+    NONE,
     External,
     Instance,
     Plain,
+    Stream,
     Tensor,
     Union,
     Unknown,
@@ -21,16 +23,16 @@ from gblint.interpreter.values import (
 if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
 
-GENERATOR_MANAGER = "contextlib._GeneratorContextManager"
-
 
 def classify(machine: Machine, frame: Frame, manager: Value, node: cst.BaseExpression) -> tuple[str, bool]:
     """(dotted name of the manager, whether a break inside throws the frame back to eager)."""
     if isinstance(manager, Union):
-        known = [m for m in manager.members if isinstance(m, Instance)]
+        known = [m for m in manager.members if isinstance(m, Instance | Stream)]
         return classify(machine, frame, known[0], node) if known else ("", False)
+    if isinstance(manager, Stream):
+        return "user", True  # a `@contextmanager` function gives the generator of its yields
     if isinstance(manager, Instance):
-        if manager.base == GENERATOR_MANAGER or manager.cls is not None:
+        if manager.cls is not None:
             return "user", True
         base = machine.knowledge.canonical(manager.base)
         return base, not _resumable(base)
@@ -60,12 +62,14 @@ def _resumable(base: str) -> bool:
 def enter(machine: Machine, frame: Frame, manager: Value, node: cst.CSTNode) -> Value:
     """The value `with manager as x` binds to x."""
     if isinstance(manager, Union):
-        known = [m for m in manager.members if isinstance(m, Instance)]
+        known = [m for m in manager.members if isinstance(m, Instance | Stream)]
         return enter(machine, frame, known[0], node) if known else Unknown("context")
+    if isinstance(manager, Stream):
+        return manager.element()
     if not isinstance(manager, Instance):
         return Unknown("context")
-    if manager.base == GENERATOR_MANAGER:
-        return manager.attrs.get("value", Unknown("context"))
+    if manager.base == "contextlib.nullcontext":
+        return manager.attrs.get("value", NONE)
     if manager.cls is not None:
         from gblint.interpreter import classes
 
