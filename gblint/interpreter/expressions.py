@@ -319,6 +319,10 @@ def binary(machine: Machine, frame: Frame, symbol: str, left: Value, right: Valu
             return answer.result
     if isinstance(left, Const) and isinstance(right, Const):
         return _fold(symbol, left.value, right.value)
+    if isinstance(left, Instance):
+        found = attributes.special_method(machine, frame, left, symbol, right, node)
+        if found is not None:
+            return found
     a, b = as_tensor(left), as_tensor(right)
     if a is not None or b is not None:
         return tensors.elementwise(machine, frame, symbol, left, right, node)
@@ -334,7 +338,7 @@ def binary(machine: Machine, frame: Frame, symbol: str, left: Value, right: Valu
         return DataScalar("number")
     if symbol in "&|" and any(isinstance(v, Const) and v.value is (symbol == "|") for v in (left, right)):
         return Const(symbol == "|")  # one side settles it: flags gathered with `|=`
-    return _plain_result(machine, frame, symbol, left, right, node)
+    return _plain_result(frame, symbol, left, right, node)
 
 
 def _fold(symbol: str, a: Any, b: Any) -> Value:
@@ -354,7 +358,7 @@ def _fold(symbol: str, a: Any, b: Any) -> Value:
     return Plain("str" if isinstance(a, str) else "")
 
 
-def _plain_result(machine: Machine, frame: Frame, symbol: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
+def _plain_result(frame: Frame, symbol: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
     ta, tb = type_name(left), type_name(right)
     symbolic = bool(getattr(left, "symbolic", False) or getattr(right, "symbolic", False))
     if ta in NUMERIC and tb in NUMERIC:
@@ -365,10 +369,6 @@ def _plain_result(machine: Machine, frame: Frame, symbol: str, left: Value, righ
         return Plain("str")
     if isinstance(left, Plain | Const) and isinstance(right, Plain | Const):
         return Plain("number" if ta in (*NUMERIC, "number") and tb in (*NUMERIC, "number") else "", symbolic)
-    if isinstance(left, Instance):
-        found = attributes.special_method(machine, frame, left, symbol, right, node)
-        if found is not None:
-            return found
     if symbol in "&|^" and _compared(left) and _compared(right):
         return Tensor(0.7, "bool", None, "result", origin=Origin("result of", node, frame.chunk))
     return Unknown("operator on unknown values")

@@ -298,6 +298,8 @@ class Machine:
         self._note_call(frame, function, node)
         starts = frame.traced and frame.fallen is not None
         key = functions.call_key(args, kwargs, frame.traced, starts)
+        if opaque:
+            key = (key, "opaque")
         if frame.pure:
             key = (key, "pure")
         contexts = self.memo.setdefault(functions.family(identity, args, kwargs), {})
