@@ -76,7 +76,7 @@ class _Body:
     def _rebinds(self) -> bool:
         """Whether the first parameter may be given another value."""
         for node in self.nodes:
-            bound = getattr(node, "target", None) or (node.name if isinstance(node, cst.AsName | cst.NameItem) else None)
+            bound = node.name if isinstance(node, cst.AsName | cst.NameItem) else getattr(node, "target", None)
             if self._names_first(bound):
                 return True
         return False
@@ -99,7 +99,8 @@ class _Body:
         return ""
 
     def _is_first(self, arg: cst.Arg) -> bool:
-        return not arg.star and arg.keyword is None and isinstance(arg.value, cst.Name) and arg.value.value == self.first
+        plain = not arg.star and arg.keyword is None
+        return plain and isinstance(arg.value, cst.Name) and arg.value.value == self.first
 
     def _inner(self, nested: cst.FunctionDef) -> frozenset[str]:
         if nested.decorators or nested.asynchronous is not None or self.depth > _DEPTH:

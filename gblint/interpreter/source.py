@@ -108,7 +108,7 @@ class Forest:
 
 @contextmanager
 def _unchecked() -> Iterator[None]:
-    """Leave out libcst's validation of every new node, a fifth of the time of parsing: what its parser makes is valid."""
+    """Leave out libcst's validation of new nodes, a fifth of the time of parsing: what its parser makes is valid."""
     check = cst.CSTNode.__post_init__
     cst.CSTNode.__post_init__ = _no_check  # type: ignore[method-assign, assignment]
     try:

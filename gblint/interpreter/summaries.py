@@ -71,10 +71,12 @@ class Summaries:
         given = [*args[1:], *kwargs.values()]
         if owner.closure is not None or not all(isinstance(v, Const | Plain | Unknown | External) for v in given):
             return False
-        key = (owner.module.path, function.info.start, *(shape(v) for v in args[1:]), *((k, shape(v)) for k, v in kwargs.items()))
+        shapes = (*(shape(v) for v in args[1:]), *((k, shape(v)) for k, v in kwargs.items()))
+        key = (owner.module.path, function.info.start, shapes)
         summary = self._known.get(key)
         if summary is None:
-            summary = self._known[key] = self._work_out(owner, [_argument(v) for v in args[1:]], {k: _argument(v) for k, v in kwargs.items()})
+            named = {k: _argument(v) for k, v in kwargs.items()}
+            summary = self._known[key] = self._work_out(owner, [_argument(v) for v in args[1:]], named)
         if summary.attrs is None or _overridden(unit, receiver.cls, owner, summary.methods):
             return False
         unit.project.note(summary.used)
@@ -96,7 +98,9 @@ class Summaries:
                 attrs = self._run(init, receiver, args, kwargs)
         return Summary(attrs, frozenset(machine.looked_up), used)
 
-    def _run(self, init: Function, receiver: Instance, args: list[Value], kwargs: dict[str, Value]) -> dict[str, Value] | None:
+    def _run(
+        self, init: Function, receiver: Instance, args: list[Value], kwargs: dict[str, Value]
+    ) -> dict[str, Value] | None:
         from gblint.interpreter.functions import tree_of
         from gblint.interpreter.machine import OutOfBudget
 
@@ -137,14 +141,16 @@ def _portable(value: Value, depth: int = 0) -> bool:
     if depth > _DEPTH:
         return False
     if isinstance(value, Sequence):
-        return all(_portable(v, depth + 1) for v in (*(value.items or ()), *(() if value.elem is None else (value.elem,))))
+        parts = value.items or [] if value.elem is None else [*(value.items or []), value.elem]
+        return all(_portable(v, depth + 1) for v in parts)
     if isinstance(value, Mapping):
         extra = [v for v in (value.elem, value.factory) if v is not None]
         return all(_portable(v, depth + 1) for v in (*value.items.values(), *extra))
     if isinstance(value, Union):
         return all(_portable(v, depth + 1) for v in value.members)
     if isinstance(value, Instance):
-        if value.cls is not None and (value.cls.closure is not None or value.cls.info.qualname not in value.cls.module.classes):
+        cls = value.cls
+        if cls is not None and (cls.closure is not None or cls.info.qualname not in cls.module.classes):
             return False
         return all(_portable(v, depth + 1) for v in (*value.attrs.values(), *value.args, *value.kwargs.values()))
     return False
@@ -157,7 +163,8 @@ def _copy(unit: Machine, value: Value) -> Value:
         return Sequence(value.kind, items, _copy(unit, value.elem) if value.elem is not None else None)
     if isinstance(value, Mapping):
         elem = _copy(unit, value.elem) if value.elem is not None else None
-        return Mapping({k: _copy(unit, v) for k, v in value.items.items()}, elem, value.exact, value.kind, value.factory)
+        values = {k: _copy(unit, v) for k, v in value.items.items()}
+        return Mapping(values, elem, value.exact, value.kind, value.factory)
     if isinstance(value, Union):
         return Union(tuple(_copy(unit, v) for v in value.members))
     if isinstance(value, Instance):

@@ -89,7 +89,8 @@ def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def tree(project: Write) -> Path:
-    files = {"framework/__init__.py": "", "framework/base.py": BASE, "models/__init__.py": "", "models/helpers.py": HELPERS}
+    shared = {"framework/__init__.py": "", "framework/base.py": BASE}
+    files = shared | {"models/__init__.py": "", "models/helpers.py": HELPERS}
     return project(files | {f"models/model_{n}.py": MODEL.format(n=n) for n in range(COUNT)})
 
 
@@ -179,8 +180,10 @@ def test_a_changed_file_is_looked_at_again_with_all_that_use_it(tree: Path, tmp_
 
 
 def test_a_new_file_matters_to_those_that_looked_for_it(project: Write, tmp_path: Path, ran) -> None:
-    text = "import torch\nfrom torch import nn\nfrom {0} import f\n\nclass M(nn.Module):\n    def forward(self, x):\n        return f(x)\n"
-    root = project({"a.py": text.format("ops"), "b.py": text.format("other"), "libs/other.py": "def f(x):\n    return x\n"})
+    model = "class M(nn.Module):\n    def forward(self, x):\n        return f(x)\n"
+    text = "from torch import nn\nfrom {0} import f\n" + model
+    library = {"libs/other.py": "def f(x):\n    return x\n"}
+    root = project(library | {"a.py": text.format("ops"), "b.py": text.format("other")})
     search = (str(root / "libs"),)
     assert not run(root, cache=tmp_path / "cache", search=search).findings
     ran()
@@ -216,7 +219,8 @@ def test_other_rules_or_settings_start_anew(tree: Path, tmp_path: Path, ran, mon
 
 def test_what_processes_learn_of_libraries_is_kept(project: Write, tmp_path: Path) -> None:
     models = {f"model_{n}.py": MODEL.format(n=n).replace("models.helpers", "helpers") for n in range(COUNT)}
-    root = project(models | {"libs/framework/__init__.py": "", "libs/framework/base.py": BASE, "libs/helpers.py": HELPERS})
+    framework = {"libs/framework/__init__.py": "", "libs/framework/base.py": BASE}
+    root = project(models | framework | {"libs/helpers.py": HELPERS})
     library = root / "libs/framework/base.py"
     run(root, jobs=2, cache=tmp_path / "cache", search=(str(root / "libs"),))
     cache = IndexCache(tmp_path / "cache")
@@ -252,6 +256,6 @@ def test_roots_that_are_cut_short_are_counted(tree: Path, monkeypatch: pytest.Mo
 
 
 def test_the_key_of_a_unit_names_all_settings(tree: Path) -> None:
-    keys = {units.settings_key(s) for s in (Settings(), Settings(roots=("m:f",)), Settings(roots_mode="all"), Settings(python="3.12"))}
-    assert len(keys) == 4
+    others = [Settings(), Settings(roots=("m:f",)), Settings(roots_mode="all"), Settings(python="3.12")]
+    assert len({units.settings_key(s) for s in others}) == 4
     assert units.settings_key(Settings(jobs=4)) == units.settings_key(Settings())

@@ -1,4 +1,4 @@
-"""What saves work must not change answers: positions by statement, decorators told from text, constructors summed up."""
+"""What saves work must not change answers: positions, decorators told from their text, constructors summed up."""
 
 from __future__ import annotations
 
@@ -235,16 +235,23 @@ class Overrides(Base):
         return x
 """
 
+DERIVING = {
+    "framework/__init__.py": "",
+    "framework/base.py": FRAMEWORK,
+    "models/__init__.py": "",
+    "models/m.py": DERIVED,
+}
+
 
 def test_a_summary_holds_unless_its_methods_are_overridden(project: Write) -> None:
-    root = project({"framework/__init__.py": "", "framework/base.py": FRAMEWORK, "models/__init__.py": "", "models/m.py": DERIVED})
+    root = project(DERIVING)
     files = sorted(root.rglob("*.py"))
     found = analyze(files, files, Settings()).findings
     assert [(Path(f.filename).name, f.row, f.code) for f in found] == [("m.py", 8, "GB0059")]
 
 
 def test_objects_of_a_summary_are_not_shared(project: Write) -> None:
-    root = project({"framework/__init__.py": "", "framework/base.py": FRAMEWORK, "models/__init__.py": "", "models/m.py": DERIVED})
+    root = project(DERIVING)
     worker = Worker(Project(sorted(root.rglob("*.py")), []), Settings())
     info = worker.project.info(root / "models/m.py")
     machine = worker.machine()
