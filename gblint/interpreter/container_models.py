@@ -13,6 +13,8 @@ from gblint.interpreter.values import (
     Stream,
     Unknown,
     Value,
+    as_tensor,
+    is_none,
     join,
     join_all,
     mixed,
@@ -114,7 +116,8 @@ def _get(site: Site) -> Value:
         return _get_constant(site, mapping, key, default)
     parts = [*mapping.items.values(), *([mapping.elem] if mapping.elem is not None else [])]
     fallback = default if default is not None else NONE
-    if mixed(parts):
+    given = default is not None and not is_none(default) and as_tensor(default) is None
+    if mixed(parts) or (given and any(as_tensor(p) is not None for p in parts)):
         return Unknown("value under a computed key")
     return join_all([*parts, fallback]) if parts else (Unknown("value") if not mapping.exact else fallback)
 

@@ -308,7 +308,9 @@ def _extend(left: Sequence, right: Value) -> Value:
     parts = [p.element() for p in (left, right) if isinstance(p, Sequence | Stream) and (p.items or p.elem is not None)]
     if not isinstance(right, Sequence | Stream):
         parts.append(Unknown("extended"))
-    return Sequence(left.kind, None, join_all(parts) if parts else None)
+    longer = Sequence(left.kind, None, join_all(parts) if parts else None)
+    longer.prefix = left.items if left.items is not None else left.prefix
+    return longer
 
 
 def binary(machine: Machine, frame: Frame, symbol: str, left: Value, right: Value, node: cst.CSTNode, suffix: str = "") -> Value:

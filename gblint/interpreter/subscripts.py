@@ -155,6 +155,8 @@ def _sequence(base: Sequence, index: Value) -> Value:
             return base.items[index.value]
     if base.items is not None and mixed(base.items):
         return Unknown("element at a computed position")
+    if base.prefix and isinstance(index, Const) and isinstance(index.value, int) and 0 <= index.value < len(base.prefix):
+        return base.prefix[index.value]
     return base.element()
 
 

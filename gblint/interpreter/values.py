@@ -112,14 +112,16 @@ class Sequence(Value):
 
     kind: "list", "tuple", "set", "frozenset", "deque", "size".
     items: the elements in order when all are known, else None. elem: join of all elements (None: no element known).
+    prefix: the first elements where only those are known (`out = (a, b)`, then `out += rest` on some paths).
     """
 
-    __slots__ = ("elem", "items", "kind")
+    __slots__ = ("elem", "items", "kind", "prefix")
 
     def __init__(self, kind: str, items: list[Value] | None = None, elem: Value | None = None) -> None:
         self.kind = kind
         self.items = items
         self.elem = elem
+        self.prefix: list[Value] | None = None
 
     def element(self) -> Value:
         """The join of all elements; Unknown when nothing is known."""
@@ -468,7 +470,11 @@ def _join_sequences(a: Sequence, b: Sequence) -> Sequence:
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         return Sequence(kind, [join(x, y) for x, y in zip(a.items, b.items, strict=True)])
     parts = [s.element() for s in (a, b) if s.items or s.elem is not None]
-    return Sequence(kind, None, join_all(parts) if parts else None)
+    joined = Sequence(kind, None, join_all(parts) if parts else None)
+    heads = [s.items if s.items is not None else s.prefix for s in (a, b)]
+    if kind == "tuple" and heads[0] and heads[1]:
+        joined.prefix = [join(x, y) for x, y in zip(heads[0], heads[1], strict=False)]
+    return joined
 
 
 def _join_pair(a: Value, b: Value) -> Value | None:
