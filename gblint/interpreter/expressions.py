@@ -463,7 +463,7 @@ def call_arguments(machine: Machine, frame: Frame, nodes: Any) -> tuple[list[Val
 
 def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
     func = node.func
-    if isinstance(func, cst.Name) and func.value == "super" and not node.args:
+    if not node.args and isinstance(func, cst.Name) and func.value == "super":
         return super_value(machine, frame)
     callee = evaluate(machine, frame, func)
     args, kwargs, opaque = call_arguments(machine, frame, node.args)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gblint.callgraph import ROOT_KINDS, Site
-from gblint.interpreter import classes, functions
+from gblint.interpreter import classes, externals, functions
 from gblint.interpreter.dispatch import Entry, RuleTable
 from gblint.interpreter.drafts import SURE, Draft, Drafts, RootLabel
 from gblint.interpreter.events import Break, Call, Event
@@ -205,8 +205,6 @@ class Machine:
         opaque: bool = False,
     ) -> Value:
         """The value of calling `callee`; user code is run, everything else is answered by models."""
-        from gblint.interpreter import externals
-
         if isinstance(callee, Function):
             return self.call_function(frame, callee, args, kwargs, node, opaque)
         if isinstance(callee, Bound):

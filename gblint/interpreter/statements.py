@@ -53,12 +53,17 @@ def execute(machine: Machine, frame: Frame, body: cst.BaseSuite) -> bool:
 def execute_statement(machine: Machine, frame: Frame, statement: cst.CSTNode) -> bool:
     """Run one statement."""
     machine.step()
-    if isinstance(statement, cst.SimpleStatementLine):
-        return all(_small(machine, frame, small) for small in statement.body)
     executor = _COMPOUND.get(type(statement))
     if executor is not None:
         return executor(machine, frame, statement)
     return _small(machine, frame, statement)
+
+
+def _line(machine: Machine, frame: Frame, node: cst.SimpleStatementLine) -> bool:
+    for small in node.body:
+        if not _small(machine, frame, small):
+            return False
+    return True
 
 
 def _small(machine: Machine, frame: Frame, statement: cst.CSTNode) -> bool:
@@ -710,6 +715,7 @@ _SMALL: dict[type, Executor] = {
     cst.ImportFrom: _import_from,
 }
 _COMPOUND: dict[type, Executor] = {
+    cst.SimpleStatementLine: _line,
     cst.FunctionDef: _function_def,
     cst.ClassDef: _class_def,
     cst.If: _if,
