@@ -194,6 +194,8 @@ def _external(machine: Machine, dotted: str) -> Value | None:
         return Tensor(0.95, "", None, "input")
     if dotted.startswith(("typing.", "collections.abc.", "typing_extensions.")):
         last = dotted.rpartition(".")[2]
+        if last in ("Callable", "Type"):
+            return Unknown("callable")
         if last in SEQUENCES:
             return Sequence(SEQUENCES[last], None, None)
         return Mapping({}, None, exact=False) if last in MAPPINGS else None

@@ -1,0 +1,160 @@
+"""Which code is compiled: by name, as the forward of a module, or every function."""
+
+from __future__ import annotations
+
+import pytest
+
+from gblint.analysis import Settings
+from tests.interpreter.programs import Analyst
+
+PROGRAM = """
+    def function(x):
+        graph_break()
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return self.helper(x)
+
+        def helper(self, x):
+            graph_break()
+
+        def apart(self, x):
+            graph_break()
+"""
+
+
+def functions(analyst: Analyst, source: str, mode: str, settings: Settings = Settings()) -> set[tuple[str, str]]:
+    """(function, kind of root) of all findings."""
+    result = analyst.run(source, mode, settings=settings)
+    return {(f.function.removeprefix("program."), f.root_kind) for f in result.findings}
+
+
+@pytest.mark.parametrize(
+    ("mode", "found"),
+    [
+        ("explicit", set()),
+        ("modules", {("Net.helper", "assumed")}),
+        ("all", {("Net.helper", "assumed"), ("function", "guessed"), ("Net.apart", "guessed")}),
+    ],
+)
+def test_each_mode_takes_more_code_for_compiled(analyst: Analyst, mode: str, found: set[tuple[str, str]]) -> None:
+    assert functions(analyst, PROGRAM, mode) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("program:Net", {("Net.helper", "explicit")}),
+        ("program:Net.forward", {("Net.helper", "explicit")}),
+        ("program:Net.apart", {("Net.apart", "explicit")}),
+        ("program:function", {("function", "explicit")}),
+        ("program:absent", set()),
+        ("other:function", set()),
+    ],
+)
+def test_roots_given_by_name(analyst: Analyst, name: str, found: set[tuple[str, str]]) -> None:
+    assert functions(analyst, PROGRAM, "explicit", Settings(roots=(name,))) == found
+
+
+@pytest.mark.parametrize(
+    "compiled",
+    [
+        "net = torch.compile(Net())\nnet(torch.rand(3))",
+        "net = torch.compile(Net())",
+        "net = Net()\nnet.compile()\nnet(torch.rand(3))",
+        "net = Net()\nnet.forward = torch.compile(net.forward)\nnet(torch.rand(3))",
+        "net = Net()\nnet = torch.compile(net, mode='reduce-overhead') if len(sys.argv) else net\nnet(torch.rand(3))",
+        "step = torch.compile(lambda x: Net()(x))\nstep(torch.rand(3))",
+        "import torch as th\nnet = th.compile(Net())",
+        "from torch import compile as speed_up\nnet = speed_up(Net())",
+        "def build():\n    return torch.compile(Net())\nbuild()(torch.rand(3))",
+        "def train(net):\n    net = torch.compile(net)\n    return net(torch.rand(3))\ntrain(Net())",
+        "nets = [torch.compile(Net()) for _ in range(2)]",
+        "run = torch.compile(dynamic=True)(Net().forward)\nrun(torch.rand(3))",
+        "decorate = functools.partial(torch.compile, dynamic=True)\nnet = decorate(Net())",
+    ],
+)
+def test_ways_to_compile(analyst: Analyst, compiled: str) -> None:
+    program = """
+class Net(nn.Module):
+    def forward(self, x):
+        graph_break()
+        return x
+
+"""
+    assert functions(analyst, program + compiled, "explicit") == {("Net.forward", "explicit")}
+
+
+def test_decorated_methods_are_roots(analyst: Analyst) -> None:
+    result = analyst.check("""
+        class Trainer:
+            def __init__(self, net):
+                self.net = net
+
+            @torch.compile(fullgraph=False)
+            def step(self, x):
+                graph_break()  # splits
+                return x
+
+            def other(self, x):
+                graph_break()
+    """)
+    assert result.roots == {"explicit": 1, "assumed": 0, "guessed": 0}
+
+
+def test_a_script_that_compiles_something_known_decides_for_its_project(analyst: Analyst) -> None:
+    assert analyst.run("net = torch.compile(nn.Linear(3, 3))").by_script
+    assert not analyst.run("net = torch.compile(unheard_of())").by_script
+    assert not analyst.run("class Net(nn.Module):\n    def forward(self, x):\n        return x\n", "modules").by_script
+
+
+def test_a_compiled_thing_that_cannot_be_told_is_counted(analyst: Analyst) -> None:
+    result = analyst.run("net = torch.compile(unheard_of())")
+    assert result.unresolved_roots == 1
+    assert result.roots["explicit"] == 0
+
+
+def test_a_forward_reached_from_another_is_not_a_root_of_its_own(analyst: Analyst) -> None:
+    result = analyst.check(
+        """
+        class Part(nn.Module):
+            def forward(self, x, scale):
+                if scale > 0:
+                    return x
+                return x + 1
+
+        class Whole(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.part = Part()
+
+            def forward(self, x):
+                return self.part(x, 3)
+        """,
+        mode="modules",
+    )
+    assert result.roots["assumed"] == 1
+
+
+def test_a_root_called_with_arguments_is_run_with_them(analyst: Analyst) -> None:
+    analyst.check("""
+        @torch.compile
+        def f(x, flag):
+            if flag:
+                graph_break()
+            return x
+
+        @torch.compile
+        def g(x, flag):
+            if flag:
+                graph_break()  # splits
+            return x
+
+        f(torch.rand(3), False)
+        g(torch.rand(3), True)
+    """)
+
+
+def test_generator_functions_are_no_guessed_roots(analyst: Analyst) -> None:
+    result = analyst.run("def stream(x):\n    graph_break()\n    yield x\n", "all")
+    assert (result.roots["guessed"], result.findings) == (0, [])
