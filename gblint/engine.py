@@ -104,11 +104,17 @@ class Engine:
                 continue
             if mode == "all":
                 plans.append((info, "all"))
-            elif (mode == "modules" or (_home(info) not in by_script and not self.settings.roots)) and info.classes and _may_hold_modules(info):
+            elif (
+                (mode == "modules" or (_home(info) not in by_script and not self.settings.roots))
+                and info.classes
+                and _may_hold_modules(info)
+            ):
                 plans.append((info, "modules"))
         return plans
 
-    def _run(self, plans: list[tuple[ModuleInfo, str]], progress: Progress | None, done: int, total: int) -> list[UnitResult]:
+    def _run(
+        self, plans: list[tuple[ModuleInfo, str]], progress: Progress | None, done: int, total: int
+    ) -> list[UnitResult]:
         jobs = min(self.settings.jobs, max(len(plans) // 4, 1))
         worker = self.worker
         results: list[UnitResult | None] = [worker.cached(info, mode) for info, mode in plans]

@@ -62,7 +62,6 @@ from gblint.interpreter.values import (
     tensor_certainty,
     type_name,
 )
-
 from gblint.knowledge.packages import SKIPPED_PACKAGES
 
 if TYPE_CHECKING:

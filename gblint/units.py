@@ -180,7 +180,13 @@ def applies(specifier: str, release: tuple[int, int]) -> bool:
     for part in specifier.split(","):
         operator = part.strip().rstrip("0123456789.")
         wanted = tuple(int(n) for n in part.strip()[len(operator) :].split(".")[:2])
-        holds = {">=": release >= wanted, ">": release > wanted, "<=": release <= wanted, "<": release < wanted, "==": release == wanted}
+        holds = {
+            ">=": release >= wanted,
+            ">": release > wanted,
+            "<=": release <= wanted,
+            "<": release < wanted,
+            "==": release == wanted,
+        }
         if not holds.get(operator, True):
             return False
     return True
@@ -196,5 +202,7 @@ def settings_key(settings: Settings) -> str:
     import gblint.rules as rules
 
     sources = source_fingerprint(package, *(Path(p) for p in rules.__path__))
-    text = repr((settings.roots, settings.roots_mode, settings.target_torch, settings.search_paths, settings.python, sources))
+    text = repr(
+        (settings.roots, settings.roots_mode, settings.target_torch, settings.search_paths, settings.python, sources)
+    )
     return blake2b(text.encode(), digest_size=12).hexdigest()

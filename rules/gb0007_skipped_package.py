@@ -87,4 +87,6 @@ scaled(torch.ones(2))
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
-        return Break(f"`{context.text(event.node)}` calls into `{event.callee.partition('.')[0]}`, which Dynamo never traces")
+        return Break(
+            f"`{context.text(event.node)}` calls into `{event.callee.partition('.')[0]}`, which Dynamo never traces"
+        )

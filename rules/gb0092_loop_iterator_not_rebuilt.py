@@ -22,7 +22,7 @@ Limits:
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Call, Context, Instance, Sequence, Rule, RuleMeta, Stream, Value, members
+from gblint.rule_api import Break, Call, Context, Instance, Rule, RuleMeta, Sequence, Stream, Value, members
 
 VIEWS = ("dict_items", "dict_values")
 CONTAINERS = ("torch.nn.ModuleList", "torch.nn.Sequential")

@@ -22,7 +22,7 @@ Limits:
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Call, Context, Instance, Sequence, Rule, RuleMeta, Stream, Value, members
+from gblint.rule_api import Break, Call, Context, Instance, Rule, RuleMeta, Sequence, Stream, Value, members
 
 KINDS = ("enumerate", "iterator")
 
@@ -86,7 +86,9 @@ every([torch.ones(2), torch.zeros(2)])
     def on_call(self, event: Call, context: Context) -> Break | None:
         if not event.args or not any(_is_lost(m) for m in members(event.args[0])):
             return None
-        return Break("Dynamo resumes in this loop after the break, with an iterator that it has no model of", 0.9, fatal=True)
+        return Break(
+            "Dynamo resumes in this loop after the break, with an iterator that it has no model of", 0.9, fatal=True
+        )
 
 
 def _is_lost(value: Value) -> bool:

@@ -97,7 +97,13 @@ def _reasons(draft: Draft) -> list[Reason]:
         return []
     text = code(origin.node) if origin.node is not None else ""
     what = _kind_words(draft.answer.about)
-    sentence = f"`{text}` is {what}" if text and origin.label != "parameter" else f"parameter `{text}` is taken to be {what}" if text else f"it is {what}"
+    sentence = (
+        f"`{text}` is {what}"
+        if text and origin.label != "parameter"
+        else f"parameter `{text}` is taken to be {what}"
+        if text
+        else f"it is {what}"
+    )
     if origin.node is None or origin.chunk is None:
         return [Reason(draft.chunk.span(draft.node)[0], sentence, draft.chunk.module.path)]
     return [Reason(origin.chunk.span(origin.node)[0], sentence, origin.chunk.module.path)]

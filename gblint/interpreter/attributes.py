@@ -66,7 +66,10 @@ def _external(machine: Machine, frame: Frame, receiver: External, name: str, nod
 
 
 _KIND = {"dict_keys": "dict_view", "dict_values": "dict_view", "dict_items": "dict_view"}
-_PLAIN_ATTRS = {"device": {"type": "str", "index": "int"}, "dtype": {"is_floating_point": "bool", "is_complex": "bool", "itemsize": "int"}}
+_PLAIN_ATTRS = {
+    "device": {"type": "str", "index": "int"},
+    "dtype": {"is_floating_point": "bool", "is_complex": "bool", "itemsize": "int"},
+}
 
 
 def _plain(receiver: Plain, name: str) -> Value:
@@ -92,9 +95,17 @@ def _other(machine: Machine, frame: Frame, receiver: Value, name: str) -> Value:
     if isinstance(receiver, Bound):
         return _bound(machine, frame, receiver, name)
     if isinstance(receiver, Function):
-        return Plain("str") if name in ("__name__", "__qualname__", "__module__", "__doc__") else Unknown(f"attribute {name} of a function")
+        return (
+            Plain("str")
+            if name in ("__name__", "__qualname__", "__module__", "__doc__")
+            else Unknown(f"attribute {name} of a function")
+        )
     if isinstance(receiver, Partial):
-        return {"func": receiver.function, "args": Sequence("tuple", receiver.args), "keywords": Mapping(dict(receiver.kwargs))}.get(name, Unknown(name))
+        return {
+            "func": receiver.function,
+            "args": Sequence("tuple", receiver.args),
+            "keywords": Mapping(dict(receiver.kwargs)),
+        }.get(name, Unknown(name))
     if isinstance(receiver, Compiled):
         return load(machine, frame, receiver.target, name, cst.Name(name))
     if isinstance(receiver, DataScalar):
@@ -116,9 +127,17 @@ def _union(machine: Machine, frame: Frame, receiver: Union, name: str, node: cst
     for member in receiver.members:
         if is_none(member):
             continue
-        if isinstance(member, Tensor) and name not in machine.knowledge.tensor_names and name not in machine.knowledge.tensor_attributes:
+        if (
+            isinstance(member, Tensor)
+            and name not in machine.knowledge.tensor_names
+            and name not in machine.knowledge.tensor_attributes
+        ):
             continue
-        if isinstance(member, Plain) and member.type in ("bool", "int", "float", "number", "str") and name in machine.knowledge.tensor_attributes:
+        if (
+            isinstance(member, Plain)
+            and member.type in ("bool", "int", "float", "number", "str")
+            and name in machine.knowledge.tensor_attributes
+        ):
             continue
         values.append(load(machine, frame, member, name, node))
     return join_all(values) if values else Unknown(f"attribute {name}")
@@ -134,7 +153,9 @@ def store(machine: Machine, frame: Frame, receiver: Value, name: str, value: Val
         frame.facts.pop(dotted_path(node), None)
     if name == "requires_grad":
         machine.gradients = True
-    counts = isinstance(value, Const | Plain) and isinstance(receiver, Instance) and classes.is_module(machine, receiver)
+    counts = (
+        isinstance(value, Const | Plain) and isinstance(receiver, Instance) and classes.is_module(machine, receiver)
+    )
     if frame.pure and not counts:  # numbers of modules are guarded on, not written
         effects.note_store(machine, frame, receiver, node)
     for member in receiver.members if isinstance(receiver, Union) else (receiver,):
@@ -168,9 +189,19 @@ def set_plainly(frame: Frame, receiver: Instance, name: str, value: Value) -> No
     receiver.attrs[name] = value if old is None or not frame.guards else join(old, value)
 
 
-def special_method(machine: Machine, frame: Frame, receiver: Instance, symbol: str, right: Value, node: cst.CSTNode) -> Value | None:
+def special_method(
+    machine: Machine, frame: Frame, receiver: Instance, symbol: str, right: Value, node: cst.CSTNode
+) -> Value | None:
     """The value of an operator that the class of an object defines; None if it does not."""
-    name = {"+": "__add__", "-": "__sub__", "*": "__mul__", "/": "__truediv__", "@": "__matmul__", "|": "__or__", "&": "__and__"}.get(symbol)
+    name = {
+        "+": "__add__",
+        "-": "__sub__",
+        "*": "__mul__",
+        "/": "__truediv__",
+        "@": "__matmul__",
+        "|": "__or__",
+        "&": "__and__",
+    }.get(symbol)
     if name is None or receiver.cls is None:
         return None
     method = classes.class_attr(machine, receiver.cls, name)

@@ -61,7 +61,9 @@ def _backward(site: Site, cls: Class, context: Instance, result: Value) -> None:
         return
     results = result.items if isinstance(result, Sequence) and result.items is not None else [result]
     tensors = [as_tensor(r) for r in results]
-    gradients: list[Value] = [Tensor(0.95, "float", t.rank if t is not None else None, "result", origin=site.origin()) for t in tensors]
+    gradients: list[Value] = [
+        Tensor(0.95, "float", t.rank if t is not None else None, "result", origin=site.origin()) for t in tensors
+    ]
     site.call(backward, [context, *gradients])
 
 
@@ -80,7 +82,9 @@ def _report_dirty(site: Site, forward: Function, wants_gradient: bool) -> None:
     returned = {name for n in nodes if isinstance(n, cst.Return) for name in _names(n.value)}
     missing = [a.value.value for a in call.args if isinstance(a.value, cst.Name) and a.value.value not in returned]
     if missing and wants_gradient:
-        site.machine.emit_call(site.frame, Call(site.node, "mark:dirty_not_returned", site.args, site.kwargs, name=forward.qualname))
+        site.machine.emit_call(
+            site.frame, Call(site.node, "mark:dirty_not_returned", site.args, site.kwargs, name=forward.qualname)
+        )
     site.machine.dirty[id(call)] = bool(missing) or not wants_gradient
 
 

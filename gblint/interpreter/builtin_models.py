@@ -95,7 +95,9 @@ def _has(site: Site, value: Value, name: str) -> bool | None:
     if isinstance(value, Plain) and value.type in ("int", "float", "bool", "str"):
         return hasattr(getattr(builtins, value.type), name)
     if isinstance(value, Instance):
-        if name in value.attrs or (value.cls is not None and classes.class_attr(site.machine, value.cls, name) is not None):
+        if name in value.attrs or (
+            value.cls is not None and classes.class_attr(site.machine, value.cls, name) is not None
+        ):
             return True
         return None
     if isinstance(value, Sequence | Mapping):
@@ -119,10 +121,21 @@ def _getattr(site: Site) -> Value:
         if known == {False}:
             return default
         if known != {True}:
-            value = Plain("") if isinstance(receiver, Plain) else attributes.load(site.machine, site.frame, receiver, name.value, site.node)
+            value = (
+                Plain("")
+                if isinstance(receiver, Plain)
+                else attributes.load(site.machine, site.frame, receiver, name.value, site.node)
+            )
             if isinstance(value, Bound) and isinstance(value.function, External):
                 return Unknown("getattr with a default")
-            return value if isinstance(value, Unknown) and isinstance(receiver, Unknown) and not is_none(default) and not isinstance(default, Const) else join(value, default)
+            return (
+                value
+                if isinstance(value, Unknown)
+                and isinstance(receiver, Unknown)
+                and not is_none(default)
+                and not isinstance(default, Const)
+                else join(value, default)
+            )
     return attributes.load(site.machine, site.frame, receiver, name.value, site.node)
 
 
@@ -187,7 +200,9 @@ def _to_bool(site: Site) -> Value:
     return _bool(conditions.truth(site.machine, site.args[0]) if site.args else False)
 
 
-@model("builtins.str", "builtins.repr", "builtins.format", "builtins.chr", "builtins.hex", "builtins.ascii", "builtins.bin")
+@model(
+    "builtins.str", "builtins.repr", "builtins.format", "builtins.chr", "builtins.hex", "builtins.ascii", "builtins.bin"
+)
 def _text(site: Site) -> Value:
     return Plain("str")
 
@@ -308,7 +323,11 @@ def _dict(site: Site) -> Value:
         else:
             pair = site.element(source)
             result.exact = False
-            result.elem = pair.items[1] if isinstance(pair, Sequence) and pair.items and len(pair.items) == 2 else Unknown("value")
+            result.elem = (
+                pair.items[1]
+                if isinstance(pair, Sequence) and pair.items and len(pair.items) == 2
+                else Unknown("value")
+            )
     result.items.update(site.kwargs)
     return result
 
@@ -338,7 +357,9 @@ def _any(site: Site) -> Value:
 
     element = site.element(site.args[0]) if site.args else Unknown("")
     if as_tensor(element) is not None:
-        site.machine.emit(site.frame, "branch", Branch(site.node, "or" if site.name.endswith("any") else "and", element))
+        site.machine.emit(
+            site.frame, "branch", Branch(site.node, "or" if site.name.endswith("any") else "and", element)
+        )
     return Plain("bool")
 
 
@@ -352,7 +373,10 @@ def _arithmetic(site: Site) -> Value:
     value = site.args[0] if site.args else Plain("number")
     if site.name == "builtins.abs" and isinstance(value, Const) and isinstance(value.value, int | float):
         return Const(abs(value.value))
-    return Plain(type_name(value) if type_name(value) in ("int", "float") and site.name != "builtins.round" else "number", bool(getattr(value, "symbolic", False)))
+    return Plain(
+        type_name(value) if type_name(value) in ("int", "float") and site.name != "builtins.round" else "number",
+        bool(getattr(value, "symbolic", False)),
+    )
 
 
 @model("builtins.slice")

@@ -110,7 +110,7 @@ def _external_base(machine: Machine, cls: Class) -> str:
 
 
 def kind_of(machine: Machine, cls: Class) -> str:
-    """"module", "autograd", "enum", "exception", "namedtuple", "dataclass", "mapping", "protocol" or "plain"."""
+    """ "module", "autograd", "enum", "exception", "namedtuple", "dataclass", "mapping", "protocol" or "plain"."""
     if not cls.kind:
         found = _kind_of(machine, cls)
         if cls.names is None:
@@ -121,7 +121,9 @@ def kind_of(machine: Machine, cls: Class) -> str:
 
 def _kind_of(machine: Machine, cls: Class) -> str:
     base = external_base(machine, cls)
-    if base.startswith("torch.nn.") and not base.startswith(("torch.nn.Parameter", "torch.nn.attention", "torch.nn.utils")):
+    if base.startswith("torch.nn.") and not base.startswith(
+        ("torch.nn.Parameter", "torch.nn.attention", "torch.nn.utils")
+    ):
         return "module"
     if base.startswith("torch.autograd.Function") or base == "torch.autograd.function.Function":
         return "autograd"
@@ -264,7 +266,7 @@ def _head(node: cst.BaseExpression) -> str:
 
 
 def _binding_kind(value: Value) -> str:
-    """"static", "class", "property" or "" (an ordinary method)."""
+    """ "static", "class", "property" or "" (an ordinary method)."""
     if isinstance(value, Function) and value.binding:
         return value.binding
     for head in _decorator_heads(value):
@@ -371,7 +373,7 @@ def instance_attr(machine: Machine, frame: Frame, receiver: Instance, name: str,
     getter = class_attr(machine, receiver.cls, "__getattr__") if receiver.cls is not None else None
     if isinstance(getter, Function):
         return machine.call(frame, getter, [receiver, Const(name)], {}, node)
-    if receiver.base == "builtins.object" or receiver.cls is not None and receiver.base.startswith("unknown."):
+    if receiver.base == "builtins.object" or (receiver.cls is not None and receiver.base.startswith("unknown.")):
         return Unknown(f"attribute {name}")
     answer = note_get(machine, frame, receiver, name, receiver.base, node)
     if answer is not None:
@@ -416,14 +418,26 @@ def property_setter(machine: Machine, receiver: Instance, name: str) -> Function
 def truth_of(machine: Machine, value: Instance) -> bool | None:
     """The truth of an object: True unless its class may say otherwise."""
     if value.cls is None:
-        return True if value.base.startswith(("torch.nn.", "logging.")) and "List" not in value.base and "Dict" not in value.base else None
+        return (
+            True
+            if value.base.startswith(("torch.nn.", "logging."))
+            and "List" not in value.base
+            and "Dict" not in value.base
+            else None
+        )
     if class_attr(machine, value.cls, "__bool__") is not None or class_attr(machine, value.cls, "__len__") is not None:
         return None
     return True if kind_of(machine, value.cls) in ("module", "plain") else None
 
 
 def construct(
-    machine: Machine, frame: Frame, cls: Class, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool = False
+    machine: Machine,
+    frame: Frame,
+    cls: Class,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: cst.CSTNode,
+    opaque: bool = False,
 ) -> Value:
     """The object `cls(...)` makes."""
     kind = kind_of(machine, cls)
@@ -490,7 +504,13 @@ def fields(machine: Machine, cls: Class) -> list[tuple[str, bool, Class]]:
 
 
 def fill_fields(
-    machine: Machine, frame: Frame, instance: Instance, args: list[Value], kwargs: dict[str, Value], kind: str, node: cst.CSTNode
+    machine: Machine,
+    frame: Frame,
+    instance: Instance,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    kind: str,
+    node: cst.CSTNode,
 ) -> None:
     """Give the fields of a dataclass or NamedTuple their values."""
     assert instance.cls is not None
@@ -513,7 +533,13 @@ def fill_fields(
 
 
 def call_instance(
-    machine: Machine, frame: Frame, receiver: Instance, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
+    machine: Machine,
+    frame: Frame,
+    receiver: Instance,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: cst.CSTNode,
+    opaque: bool,
 ) -> Value:
     """The value of calling an object."""
     from gblint.interpreter import externals, modules
@@ -574,7 +600,9 @@ def index_instance(machine: Machine, frame: Frame, receiver: Instance, index: li
     return Unknown("element of an object")
 
 
-def store_index(machine: Machine, frame: Frame, receiver: Instance, index: list[Value], value: Value, node: cst.CSTNode) -> None:
+def store_index(
+    machine: Machine, frame: Frame, receiver: Instance, index: list[Value], value: Value, node: cst.CSTNode
+) -> None:
     """object[index] = value."""
     from gblint.interpreter import modules
 
@@ -601,7 +629,14 @@ _SEQUENCE_TYPES = {
     "collections.abc.Iterable": ("list", "tuple", "size", "set", "deque"), "typing.Iterable": ("list", "tuple", "size", "set", "deque"),
     "collections.deque": ("deque",), "typing.List": ("list",), "typing.Tuple": ("tuple", "size"),
 }  # fmt: skip
-_MAPPING_TYPES = ("builtins.dict", "collections.abc.Mapping", "typing.Mapping", "collections.OrderedDict", "typing.Dict", "collections.abc.MutableMapping")
+_MAPPING_TYPES = (
+    "builtins.dict",
+    "collections.abc.Mapping",
+    "typing.Mapping",
+    "collections.OrderedDict",
+    "typing.Dict",
+    "collections.abc.MutableMapping",
+)
 _TENSOR_TYPES = ("torch.Tensor", "torch.autograd.Variable")
 
 
@@ -640,7 +675,11 @@ def _is_of_external(machine: Machine, value: Value, dotted: str) -> bool | None:
     if isinstance(value, Tensor):
         return _tensor_is(value, dotted)
     if dotted in _TENSOR_TYPES or dotted == "torch.nn.Parameter":
-        return None if isinstance(value, Instance) and value.cls is not None and value.base.startswith("torch.Tensor") else False
+        return (
+            None
+            if isinstance(value, Instance) and value.cls is not None and value.base.startswith("torch.Tensor")
+            else False
+        )
     if dotted == "builtins.object":
         return True
     if isinstance(value, Const | Plain):
@@ -651,12 +690,18 @@ def _is_of_external(machine: Machine, value: Value, dotted: str) -> bool | None:
         return dotted in _MAPPING_TYPES or dotted == "collections.abc.Iterable"
     if isinstance(value, Instance):
         if value.cls is None:
-            return True if machine.knowledge.canonical(value.base) == dotted else (dotted == MODULE if value.base.startswith("torch.nn.") else None)
-        return any(isinstance(a, External) and machine.knowledge.canonical(a.dotted) == dotted for a in mro(machine, value.cls)) or (
-            dotted == MODULE and is_module_class(machine, value.cls)
-        )
+            return (
+                True
+                if machine.knowledge.canonical(value.base) == dotted
+                else (dotted == MODULE if value.base.startswith("torch.nn.") else None)
+            )
+        return any(
+            isinstance(a, External) and machine.knowledge.canonical(a.dotted) == dotted for a in mro(machine, value.cls)
+        ) or (dotted == MODULE and is_module_class(machine, value.cls))
     if isinstance(value, Function | Bound | Partial | Class):
-        return True if dotted.endswith("Callable") else (dotted == "builtins.type" if isinstance(value, Class) else False)
+        return (
+            True if dotted.endswith("Callable") else (dotted == "builtins.type" if isinstance(value, Class) else False)
+        )
     if isinstance(value, Stream):
         return None
     return None
@@ -698,8 +743,19 @@ def narrowed(machine: Machine, value: Value, wanted: Value) -> Value:
     if isinstance(wanted, Sequence):
         if wanted.items and len(wanted.items) == 1:
             return narrowed(machine, value, wanted.items[0])
-        tensor = next((w for w in wanted.items or [] if isinstance(w, External) and machine.knowledge.canonical(w.dotted) in _TENSOR_TYPES), None)
-        return Union((Tensor(0.7, "", None, "", "", Origin("checked by isinstance")), value)) if tensor is not None else value
+        tensor = next(
+            (
+                w
+                for w in wanted.items or []
+                if isinstance(w, External) and machine.knowledge.canonical(w.dotted) in _TENSOR_TYPES
+            ),
+            None,
+        )
+        return (
+            Union((Tensor(0.7, "", None, "", "", Origin("checked by isinstance")), value))
+            if tensor is not None
+            else value
+        )
     if isinstance(wanted, External):
         dotted = machine.knowledge.canonical(wanted.dotted)
         if dotted in _TENSOR_TYPES or dotted == "torch.nn.Parameter":

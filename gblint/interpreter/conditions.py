@@ -52,7 +52,9 @@ class Test:
 
     __slots__ = ("other", "then", "truth", "value")
 
-    def __init__(self, truth: bool | None, then: Facts | None = None, other: Facts | None = None, value: Value | None = None) -> None:
+    def __init__(
+        self, truth: bool | None, then: Facts | None = None, other: Facts | None = None, value: Value | None = None
+    ) -> None:
         self.truth = truth
         self.then = then or {}
         self.other = other or {}
@@ -133,7 +135,9 @@ def test(machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, pl
     return Test(known, then, other, value)
 
 
-def _branch(machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, value: Value, plain_message: bool) -> None:
+def _branch(
+    machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, value: Value, plain_message: bool
+) -> None:
     if frame.traced and (isinstance(value, Tensor | Union | DataScalar | Instance | Unknown)):
         machine.emit(frame, "branch", Branch(node, kind, value, plain_message))
 
@@ -166,7 +170,9 @@ def _truthiness_facts(machine: Machine, frame: Frame, node: cst.BaseExpression, 
 def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, kind: str, plain_message: bool) -> Test:
     is_and = isinstance(node.operator, cst.And)
     inner_kind = ("and" if is_and else "or") if kind in ("value",) else kind
-    first_kind = ("and" if is_and else "or") if kind == "assert" else inner_kind  # only the last test is the assert's own
+    first_kind = (
+        ("and" if is_and else "or") if kind == "assert" else inner_kind
+    )  # only the last test is the assert's own
     left = test(machine, frame, node.left, first_kind, plain_message)
     if left.truth is (not is_and):
         return left
@@ -216,7 +222,14 @@ def boolean_value(machine: Machine, frame: Frame, node: cst.BooleanOperation) ->
 
 # -- comparisons --------------------------------------------------------------------------------------------------
 
-_ORDER = {cst.LessThan: "<", cst.GreaterThan: ">", cst.LessThanEqual: "<=", cst.GreaterThanEqual: ">=", cst.Equal: "==", cst.NotEqual: "!="}
+_ORDER = {
+    cst.LessThan: "<",
+    cst.GreaterThan: ">",
+    cst.LessThanEqual: "<=",
+    cst.GreaterThanEqual: ">=",
+    cst.Equal: "==",
+    cst.NotEqual: "!=",
+}
 
 
 def comparison(machine: Machine, frame: Frame, node: cst.Comparison) -> Test:
@@ -233,7 +246,9 @@ def comparison(machine: Machine, frame: Frame, node: cst.Comparison) -> Test:
         left_node, left = target.comparator, right
     if len(results) == 1:
         return results[0]
-    known = False if any(r.truth is False for r in results) else (True if all(r.truth is True for r in results) else None)
+    known = (
+        False if any(r.truth is False for r in results) else (True if all(r.truth is True for r in results) else None)
+    )
     then = {k: v for r in results for k, v in r.then.items()}
     tensor = next((r.value for r in results if as_tensor(r.value) is not None), None)
     return Test(known, then, {}, tensor)
@@ -257,7 +272,9 @@ def _compare(
     return _ordered(machine, frame, node, left_node, left, symbol, right)
 
 
-def _identity(machine: Machine, frame: Frame, node: cst.BaseExpression, left: Value, right: Value, negate: bool) -> Test:
+def _identity(
+    machine: Machine, frame: Frame, node: cst.BaseExpression, left: Value, right: Value, negate: bool
+) -> Test:
     name = _target(node)
     if not (isinstance(right, Const) and (right.value is None or isinstance(right.value, bool))):
         return Test(None)
@@ -283,7 +300,13 @@ def _may_be(value: Value, const: Const) -> bool:
 
 
 def _membership(
-    machine: Machine, frame: Frame, node: cst.Comparison, left_node: cst.BaseExpression, left: Value, right: Value, negate: bool
+    machine: Machine,
+    frame: Frame,
+    node: cst.Comparison,
+    left_node: cst.BaseExpression,
+    left: Value,
+    right: Value,
+    negate: bool,
 ) -> Test:
     if machine.listens(frame, "compare"):
         answer = machine.emit(frame, "compare", Compare(node, "not in" if negate else "in", left, right))
@@ -313,7 +336,13 @@ HALF = {"torch.float16", "torch.bfloat16", "torch.half", "torch.float8_e4m3fn", 
 
 
 def _ordered(
-    machine: Machine, frame: Frame, node: cst.Comparison, left_node: cst.BaseExpression, left: Value, symbol: str, right: Value
+    machine: Machine,
+    frame: Frame,
+    node: cst.Comparison,
+    left_node: cst.BaseExpression,
+    left: Value,
+    symbol: str,
+    right: Value,
 ) -> Test:
     if as_tensor(left) is not None or as_tensor(right) is not None:
         if not (symbol in ("==", "!=") and (is_none(right) or type_name(right) == "str")):
@@ -332,10 +361,19 @@ def _ordered(
         if machine.knowledge.canonical(right.dotted) in HALF:  # inputs are float32 unless somebody says otherwise
             return Test(symbol == "!=")
     if isinstance(left, Class | External) and isinstance(right, Class | External) and symbol in ("==", "!="):
-        return Test((left is right) is (symbol == "==")) if isinstance(left, Class) and isinstance(right, Class) else Test(None)
+        return (
+            Test((left is right) is (symbol == "=="))
+            if isinstance(left, Class) and isinstance(right, Class)
+            else Test(None)
+        )
     if isinstance(left, DataScalar) or isinstance(right, DataScalar):
         return Test(None, value=DataScalar("bool"))
-    if isinstance(left, Unknown) and isinstance(right, Const | Unknown | Plain) and not is_none(right) and type_name(right) not in ("str", "bool"):
+    if (
+        isinstance(left, Unknown)
+        and isinstance(right, Const | Unknown | Plain)
+        and not is_none(right)
+        and type_name(right) not in ("str", "bool")
+    ):
         return Test(None, value=Unknown(COMPARISON))
     name = _target(left_node)
     if name and isinstance(right, Const) and symbol in ("==", "!=") and isinstance(left, Plain):
@@ -349,12 +387,16 @@ def _has_own_order(value: Value) -> bool:
     return (isinstance(value, Plain) and value.type == "data_ptr") or isinstance(value, External | Instance)
 
 
-def _own_comparison(machine: Machine, frame: Frame, symbol: str, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
+def _own_comparison(
+    machine: Machine, frame: Frame, symbol: str, left: Value, right: Value, node: cst.CSTNode
+) -> Value | None:
     """The value of a comparison that the class of the left object defines."""
     from gblint.interpreter import classes
 
     name = {"==": "__eq__", "!=": "__ne__", "<": "__lt__", ">": "__gt__", "<=": "__le__", ">=": "__ge__"}[symbol]
-    method = classes.class_attr(machine, left.cls, name) if isinstance(left, Instance) and left.cls is not None else None
+    method = (
+        classes.class_attr(machine, left.cls, name) if isinstance(left, Instance) and left.cls is not None else None
+    )
     return machine.call(frame, method, [left, right], {}, node) if isinstance(method, Function) else None
 
 

@@ -61,7 +61,11 @@ def _pop(site: Site) -> Value:
         return Unknown("pop")
     if target.items and not site.frame.loops and not site.frame.guards:
         index = site.args[0] if site.args else Const(0 if site.name.endswith("left") else -1)
-        if isinstance(index, Const) and isinstance(index.value, int) and -len(target.items) <= index.value < len(target.items):
+        if (
+            isinstance(index, Const)
+            and isinstance(index.value, int)
+            and -len(target.items) <= index.value < len(target.items)
+        ):
             return target.items.pop(index.value)
     return target.element()
 
@@ -100,7 +104,11 @@ def _in_place(site: Site) -> Value:
 
 @model(*_methods(("set",), "union", "intersection", "difference", "symmetric_difference"))
 def _set_operation(site: Site) -> Value:
-    return Sequence("set", None, site.receiver.element()) if isinstance(site.receiver, Sequence) and (site.receiver.items or site.receiver.elem) else Sequence("set", None, None)
+    return (
+        Sequence("set", None, site.receiver.element())
+        if isinstance(site.receiver, Sequence) and (site.receiver.items or site.receiver.elem)
+        else Sequence("set", None, None)
+    )
 
 
 # -- dicts --------------------------------------------------------------------------------------------------------
@@ -134,7 +142,11 @@ def _get_constant(site: Site, mapping: Mapping, key: Const, default: Value | Non
         return fallback
     if mapping.elem is not None:
         return join(mapping.elem, fallback)
-    return fallback if default is not None and not isinstance(default, Const) else join(Unknown(f"key {key.value!r}"), fallback)
+    return (
+        fallback
+        if default is not None and not isinstance(default, Const)
+        else join(Unknown(f"key {key.value!r}"), fallback)
+    )
 
 
 @model("dict.items")
@@ -218,7 +230,9 @@ def _text(site: Site) -> Value:
     receiver = site.receiver
     if isinstance(receiver, Const) and isinstance(receiver.value, str) and all(isinstance(a, Const) for a in site.args):
         try:
-            result = getattr(receiver.value, site.name.rpartition(".")[2])(*(a.value for a in site.args if isinstance(a, Const)))
+            result = getattr(receiver.value, site.name.rpartition(".")[2])(
+                *(a.value for a in site.args if isinstance(a, Const))
+            )
         except Exception:
             return Plain("str")
         return Const(result) if isinstance(result, str) else Plain("bytes")
@@ -245,7 +259,13 @@ def _tests(site: Site) -> Value:
     receiver = site.receiver
     if isinstance(receiver, Const) and isinstance(receiver.value, str) and all(isinstance(a, Const) for a in site.args):
         try:
-            return Const(bool(getattr(receiver.value, site.name.rpartition(".")[2])(*(a.value for a in site.args if isinstance(a, Const)))))
+            return Const(
+                bool(
+                    getattr(receiver.value, site.name.rpartition(".")[2])(
+                        *(a.value for a in site.args if isinstance(a, Const))
+                    )
+                )
+            )
         except Exception:
             return Plain("bool")
     return Plain("bool")

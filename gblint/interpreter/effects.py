@@ -15,8 +15,26 @@ if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
 
 EFFECT = "mark:side_effect"
-_CHANGES = ("append", "appendleft", "extend", "insert", "remove", "pop", "popleft", "popitem", "clear", "add", "discard", "update", "setdefault", "sort", "reverse")
-MUTATORS = frozenset(f"{kind}.{name}" for kind in ("list", "dict", "set", "deque", "defaultdict", "OrderedDict") for name in _CHANGES)
+_CHANGES = (
+    "append",
+    "appendleft",
+    "extend",
+    "insert",
+    "remove",
+    "pop",
+    "popleft",
+    "popitem",
+    "clear",
+    "add",
+    "discard",
+    "update",
+    "setdefault",
+    "sort",
+    "reverse",
+)
+MUTATORS = frozenset(
+    f"{kind}.{name}" for kind in ("list", "dict", "set", "deque", "defaultdict", "OrderedDict") for name in _CHANGES
+)
 
 
 def run_pure(site: Site, function: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -29,9 +47,16 @@ def run_pure(site: Site, function: Value, args: list[Value], kwargs: dict[str, V
         frame.pure = before
 
 
-def note_call(machine: Machine, frame: Frame, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode) -> None:
+def note_call(
+    machine: Machine, frame: Frame, name: str, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+) -> None:
     """Tell the rules of a method call that changes a container from outside the body."""
-    if name in MUTATORS and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and _is_outside(frame, node.func.value):
+    if (
+        name in MUTATORS
+        and isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and _is_outside(frame, node.func.value)
+    ):
         machine.emit_call(frame, Call(node, EFFECT, args, kwargs, name=name))
 
 

@@ -217,7 +217,9 @@ def _dict(machine: Machine, frame: Frame, node: cst.Dict) -> Value:
             if isinstance(value, Mapping):
                 result.items.update(value.items)
                 result.exact = result.exact and value.exact
-                result.elem = join(result.elem, value.elem) if result.elem and value.elem else (result.elem or value.elem)
+                result.elem = (
+                    join(result.elem, value.elem) if result.elem and value.elem else (result.elem or value.elem)
+                )
             else:
                 result.exact = False
             continue
@@ -246,7 +248,10 @@ def iterate(machine: Machine, frame: Frame, value: Value, node: cst.CSTNode) -> 
         parts = [p for p in members(value) if not is_none(p)]
         if len(parts) == 1:
             return iterate(machine, frame, parts[0], node)
-        joined = [r if isinstance(r, Value) else (join_all(r) if r else Unknown("empty")) for r in (iterate(machine, frame, p, node) for p in parts)]
+        joined = [
+            r if isinstance(r, Value) else (join_all(r) if r else Unknown("empty"))
+            for r in (iterate(machine, frame, p, node) for p in parts)
+        ]
         return join_all(joined) if joined else Unknown("iteration")
     if isinstance(value, Sequence):
         return list(value.items) if value.items is not None else value.element()
@@ -294,7 +299,9 @@ def _binary(machine: Machine, frame: Frame, node: cst.BinaryOperation) -> Value:
     return binary(machine, frame, _BINARY[type(node.operator)], left, right, node)
 
 
-def inplace(machine: Machine, frame: Frame, operator: cst.BaseAugOp, left: Value, right: Value, node: cst.CSTNode) -> Value:
+def inplace(
+    machine: Machine, frame: Frame, operator: cst.BaseAugOp, left: Value, right: Value, node: cst.CSTNode
+) -> Value:
     """The value of `left op= right`."""
     symbol = _INPLACE[type(operator)]
     if isinstance(left, Sequence) and symbol == "+":
@@ -303,7 +310,12 @@ def inplace(machine: Machine, frame: Frame, operator: cst.BaseAugOp, left: Value
 
 
 def _extend(left: Sequence, right: Value) -> Value:
-    if isinstance(right, Sequence | Stream) and left.items is not None and right.items is not None and len(left.items) + len(right.items) <= 64:
+    if (
+        isinstance(right, Sequence | Stream)
+        and left.items is not None
+        and right.items is not None
+        and len(left.items) + len(right.items) <= 64
+    ):
         return Sequence(left.kind, [*left.items, *right.items])
     parts = [p.element() for p in (left, right) if isinstance(p, Sequence | Stream) and (p.items or p.elem is not None)]
     if not isinstance(right, Sequence | Stream):
@@ -313,7 +325,9 @@ def _extend(left: Sequence, right: Value) -> Value:
     return longer
 
 
-def binary(machine: Machine, frame: Frame, symbol: str, left: Value, right: Value, node: cst.CSTNode, suffix: str = "") -> Value:
+def binary(
+    machine: Machine, frame: Frame, symbol: str, left: Value, right: Value, node: cst.CSTNode, suffix: str = ""
+) -> Value:
     """The value of an arithmetic or bitwise operator."""
     if machine.listens(frame, "operator"):
         answer = machine.emit(frame, "operator", Operator(node, symbol + suffix, left, right))
@@ -345,7 +359,9 @@ def binary(machine: Machine, frame: Frame, symbol: str, left: Value, right: Valu
 
 def _fold(symbol: str, a: Any, b: Any) -> Value:
     function = _FOLD.get(symbol)
-    small = not (isinstance(a, str | bytes) and symbol == "*") and not (symbol == "<<" and isinstance(b, int) and b > 64)
+    small = not (isinstance(a, str | bytes) and symbol == "*") and not (
+        symbol == "<<" and isinstance(b, int) and b > 64
+    )
     if function is not None and small:
         try:
             return Const(function(a, b))
@@ -366,7 +382,11 @@ def _plain_result(frame: Frame, symbol: str, left: Value, right: Value, node: cs
     if ta in NUMERIC and tb in NUMERIC:
         if symbol == "/":
             return Plain("float", symbolic)
-        return Plain(ta if NUMERIC[ta] >= NUMERIC[tb] else tb, symbolic) if ta != "bool" or tb != "bool" or symbol in "&|^" else Plain("int", symbolic)
+        return (
+            Plain(ta if NUMERIC[ta] >= NUMERIC[tb] else tb, symbolic)
+            if ta != "bool" or tb != "bool" or symbol in "&|^"
+            else Plain("int", symbolic)
+        )
     if ta == "str" or (symbol == "%" and tb == "str"):
         return Plain("str")
     if isinstance(left, Plain | Const) and isinstance(right, Plain | Const):
@@ -388,8 +408,12 @@ def _unary(machine: Machine, frame: Frame, node: cst.UnaryOperation) -> Value:
     tensor = as_tensor(value)
     if tensor is not None:
         if machine.listens(frame, "operator"):
-            machine.emit(frame, "operator", Operator(node, "~" if isinstance(node.operator, cst.BitInvert) else "-", value, None))
-        return Tensor(tensor.c, tensor.dtype, tensor.rank, "result", tensor.subclass, Origin("result of", node, frame.chunk))
+            machine.emit(
+                frame, "operator", Operator(node, "~" if isinstance(node.operator, cst.BitInvert) else "-", value, None)
+            )
+        return Tensor(
+            tensor.c, tensor.dtype, tensor.rank, "result", tensor.subclass, Origin("result of", node, frame.chunk)
+        )
     if isinstance(value, Const) and isinstance(value.value, int | float):
         if isinstance(node.operator, cst.Minus):
             return Const(-value.value)
@@ -500,7 +524,11 @@ def unknown_call(
         return Unknown("call of an unknown value")
     name = node.func.attr.value if isinstance(node.func, cst.Attribute) else code(node.func, 40)
     machine.unresolved.add(name)
-    if isinstance(node.func, cst.Attribute) and name in machine.knowledge.tensor_only_names and not _is_object(machine, frame, node.func.value):
+    if (
+        isinstance(node.func, cst.Attribute)
+        and name in machine.knowledge.tensor_only_names
+        and not _is_object(machine, frame, node.func.value)
+    ):
         receiver = Tensor(0.7)
         result = tensors.method(machine, frame, name, receiver, args, kwargs, node, False)
         return result
@@ -516,7 +544,7 @@ def _is_object(machine: Machine, frame: Frame, node: cst.BaseExpression) -> bool
 
 
 def dotted_path(node: cst.BaseExpression) -> str:
-    """"self.a.b" for a chain of attributes on a name, else ""."""
+    """ "self.a.b" for a chain of attributes on a name, else ""."""
     parts: list[str] = []
     while isinstance(node, cst.Attribute):
         parts.append(node.attr.value)
@@ -564,7 +592,13 @@ def _comprehension_loop(machine: Machine, frame: Frame, clause: cst.CompFor, ele
 
     source = evaluate(machine, frame, clause.iter)
     found = iterate(machine, frame, source, clause.iter)
-    values = found if isinstance(found, list) and len(found) <= 4 else [join_all(found)] if isinstance(found, list) else [found]
+    values = (
+        found
+        if isinstance(found, list) and len(found) <= 4
+        else [join_all(found)]
+        if isinstance(found, list)
+        else [found]
+    )
     for value in values:
         assign(machine, frame, clause.target, value)
         facts: list[dict[str, Value]] = []

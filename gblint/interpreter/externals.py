@@ -17,7 +17,6 @@ from gblint.interpreter.events import Call, Compare, Construct
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
     NONE,
-    NUMERIC,
     Class,
     Const,
     Instance,
@@ -116,7 +115,11 @@ def call(
 ) -> Value:
     """The value of calling an external function, class or method; rules are told first."""
     name = machine.knowledge.canonical(dotted)
-    if receiver is not None and as_tensor(receiver) is not None and name.startswith(("torch.Tensor.", "numpy.ndarray.")):
+    if (
+        receiver is not None
+        and as_tensor(receiver) is not None
+        and name.startswith(("torch.Tensor.", "numpy.ndarray."))
+    ):
         return tensors.method(machine, frame, name.rpartition(".")[2], receiver, args, kwargs, node, opaque)
     if name.startswith("torch.Tensor.") and receiver is None and args and as_tensor(args[0]) is not None:
         return tensors.method(machine, frame, name.rpartition(".")[2], args[0], args[1:], kwargs, node, opaque)
@@ -141,14 +144,18 @@ def call(
 
 def _taken_as_tensor(machine: Machine, name: str, value: Value) -> Value:
     """What nothing is known of, where a function of torch takes a tensor, is one."""
-    unknown = isinstance(value, Unknown) or (isinstance(value, Union) and as_tensor(value) is None and any(isinstance(m, Unknown) for m in value.members))
+    unknown = isinstance(value, Unknown) or (
+        isinstance(value, Union) and as_tensor(value) is None and any(isinstance(m, Unknown) for m in value.members)
+    )
     if not unknown:
         return value
     found = machine.knowledge.returns(name)
     parameters = machine.knowledge.parameters(name)
     if found is None or found.kind not in ("tensor", "tensors", "self") or not parameters:
         return value
-    takes_tensor = parameters[0].kinds == ("tensor",) or (not parameters[0].kinds and machine.knowledge.dynamic_shape(name))
+    takes_tensor = parameters[0].kinds == ("tensor",) or (
+        not parameters[0].kinds and machine.knowledge.dynamic_shape(name)
+    )
     return Tensor(0.85 if isinstance(value, Unknown) else 0.8) if takes_tensor else value
 
 
@@ -156,7 +163,9 @@ def _default(site: Site) -> Value:
     """What a call gives that no model describes."""
     machine, name = site.machine, site.name
     what = machine.knowledge.what(name)
-    if what in ("module-class", "class") or (what is None and name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()):
+    if what in ("module-class", "class") or (
+        what is None and name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper()
+    ):
         return construct_external(site, name)
     if name.startswith("torch."):
         return _torch(site, what)
@@ -192,7 +201,17 @@ def _torch(site: Site, what: str | None) -> Value:
         return tensors.from_return(machine, site.frame, name, found, site.args, site.kwargs, site.node)
     if site.receiver is not None:
         return _torch_method(site)
-    if name.startswith(("torch.distributed.", "torch.cuda.", "torch.backends.", "torch.utils.", "torch.jit.", "torch._", "torch.version")):
+    if name.startswith(
+        (
+            "torch.distributed.",
+            "torch.cuda.",
+            "torch.backends.",
+            "torch.utils.",
+            "torch.jit.",
+            "torch._",
+            "torch.version",
+        )
+    ):
         return Unknown(f"result of {name}")
     if machine.knowledge.dtype_kind(name):
         return Plain("dtype")
@@ -202,18 +221,33 @@ def _torch(site: Site, what: str | None) -> Value:
 def _prove_first(site: Site) -> None:
     """A function of torch that takes a tensor first proves its first argument."""
     parameters = site.machine.knowledge.parameters(site.name)
-    if not parameters or parameters[0].kinds != ("tensor",) or not site.args or not isinstance(site.node, cst.Call) or not site.node.args:
+    if (
+        not parameters
+        or parameters[0].kinds != ("tensor",)
+        or not site.args
+        or not isinstance(site.node, cst.Call)
+        or not site.node.args
+    ):
         return
     first, written = site.args[0], site.node.args[0].value
-    if isinstance(first, Tensor) and first.c < 0.97 and isinstance(written, cst.Name) and site.frame.env.names.get(written.value) is first:
-        site.frame.env.names[written.value] = Tensor(0.97, first.dtype, first.rank, first.role, first.subclass, first.origin)
+    if (
+        isinstance(first, Tensor)
+        and first.c < 0.97
+        and isinstance(written, cst.Name)
+        and site.frame.env.names.get(written.value) is first
+    ):
+        site.frame.env.names[written.value] = Tensor(
+            0.97, first.dtype, first.rank, first.role, first.subclass, first.origin
+        )
 
 
 def _torch_method(site: Site) -> Value:
     """A method of an object of torch: distributions and transforms give tensors, modules themselves."""
     owner, _, method = site.name.rpartition(".")
     if owner.startswith("torch.distributions"):
-        return Tensor(0.95, "float" if method in ("rsample", "log_prob", "entropy") else "", None, "result", origin=site.origin())
+        return Tensor(
+            0.95, "float" if method in ("rsample", "log_prob", "entropy") else "", None, "result", origin=site.origin()
+        )
     if owner.startswith("torch.nn.") or owner == "torch.nn.Module":
         return module_method(site, method)
     return Unknown(f"result of {site.name}")
@@ -245,7 +279,11 @@ def _numpy(site: Site) -> Value:
         return of_type(site.machine, kind, site)
     traced = any(as_tensor(a) is not None for a in site.args)
     last = site.name.rpartition(".")[2]
-    scalar = last in _OF_NUMBERS and bool(site.args) and all(isinstance(v, Const | Plain) and type_name(v) in ("", "int", "float", "number") for v in site.args)
+    scalar = (
+        last in _OF_NUMBERS
+        and bool(site.args)
+        and all(isinstance(v, Const | Plain) and type_name(v) in ("", "int", "float", "number") for v in site.args)
+    )
     if scalar and site.frame.traced:  # of numbers it gives a number: Dynamo folds it
         return Plain("float", symbolic=any(getattr(a, "symbolic", False) for a in site.args))
     if last.endswith("_indices"):
@@ -264,7 +302,9 @@ def _numpy_random(site: Site) -> Value:
     """An array where a size is given, else a number or an object."""
     last = site.name.rpartition(".")[2]
     if last[:1].isupper() or last == "default_rng":
-        return of_type(site.machine, site.machine.knowledge.return_type_external(site.name) or "numpy.random.Generator", site)
+        return of_type(
+            site.machine, site.machine.knowledge.return_type_external(site.name) or "numpy.random.Generator", site
+        )
     sized = "size" in site.kwargs or len(site.args) > 2 or any(isinstance(a, Sequence) for a in site.args)
     dtype = "int" if last in ("randint", "permutation", "choice") else "float"
     if sized or (site.args and last in _SIZES_ONLY):
@@ -282,7 +322,14 @@ def _foreign(site: Site) -> Value:
         return Unknown(f"result of {site.name}")
     last = site.name.rpartition(".")[2]
     if last[:1].isupper():
-        return Instance(None, site.name, open=True, born="region" if site.frame.traced else "outside", args=site.args, kwargs=site.kwargs)
+        return Instance(
+            None,
+            site.name,
+            open=True,
+            born="region" if site.frame.traced else "outside",
+            args=site.args,
+            kwargs=site.kwargs,
+        )
     return Unknown(f"result of {site.name}")
 
 
@@ -308,7 +355,9 @@ def of_type(machine: Machine, name: str | None, site: Site) -> Value:
         return Plain(name)
     if name in ("generator", "map", "zip", "filter", "iterator", "range", "enumerate", "reversed"):
         return Stream(name, Unknown("element"))
-    return Instance(None, name, open=True, born="region" if site.frame.traced else "outside", args=site.args, kwargs=site.kwargs)
+    return Instance(
+        None, name, open=True, born="region" if site.frame.traced else "outside", args=site.args, kwargs=site.kwargs
+    )
 
 
 from gblint.interpreter import autograd, builtin_models, container_models, library_models, torch_models  # noqa: E402,F401

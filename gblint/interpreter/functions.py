@@ -182,7 +182,11 @@ def shape(value: Value, depth: int = 0) -> Any:
             return (value.kind, *(shape(i, depth + 1) for i in value.items))
         return (value.kind, shape(value.element(), depth + 1))
     if isinstance(value, Mapping):
-        return ("D", id(value)) if len(value.items) > 8 else ("D", *((k, shape(v, depth + 1)) for k, v in value.items.items()))
+        return (
+            ("D", id(value))
+            if len(value.items) > 8
+            else ("D", *((k, shape(v, depth + 1)) for k, v in value.items.items()))
+        )
     if isinstance(value, Union):
         return ("U", *(shape(m, depth + 1) for m in value.members))
     if isinstance(value, Bound):
@@ -310,7 +314,9 @@ def bind(
             names[name] = believe_annotation(machine, function, tree, name, names[name])
     if signature.star:
         rest = args[len(signature.positional) :]
-        names[signature.star] = Sequence("tuple", list(rest)) if not opaque else Sequence("tuple", None, join_all(rest) if rest else None)
+        names[signature.star] = (
+            Sequence("tuple", list(rest)) if not opaque else Sequence("tuple", None, join_all(rest) if rest else None)
+        )
     if signature.star_star:
         names[signature.star_star] = Mapping(spare, exact=not opaque)
     return names
@@ -345,7 +351,9 @@ def marked_call(
     mark = function.mark
     if mark == "custom_op" and not customs.has_fake(machine, function):
         mark = "custom_op_without_fake"
-    machine.emit_call(frame, Call(node, f"mark:{mark}", args, kwargs, _receiver(function, args), name=full_name(function)))
+    machine.emit_call(
+        frame, Call(node, f"mark:{mark}", args, kwargs, _receiver(function, args), name=full_name(function))
+    )
     return None if mark == "context_decorator" else return_guess(machine, function, args)
 
 
@@ -359,7 +367,16 @@ def _receiver(function: Function, args: list[Value]) -> Value | None:
 
 # -- decorators ---------------------------------------------------------------------------------------------------
 
-_BINDING = {"staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod", "typing.override", "override", "final"}
+_BINDING = {
+    "staticmethod",
+    "classmethod",
+    "property",
+    "abstractmethod",
+    "abc.abstractmethod",
+    "typing.override",
+    "override",
+    "final",
+}
 _MARKS = {
     "torch.compiler.disable": "disable",
     "torch._dynamo.disable": "disable",
@@ -383,7 +400,14 @@ _MARKS = {
     "functools.lru_cache": "lru_cache",
     "functools.cache": "lru_cache",
 }
-_MANAGERS = ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp.", "torch.cuda.amp.")
+_MANAGERS = (
+    "torch.no_grad",
+    "torch.enable_grad",
+    "torch.inference_mode",
+    "torch.autocast",
+    "torch.amp.",
+    "torch.cuda.amp.",
+)
 
 
 def mark_of(dotted: str) -> str | None:
@@ -396,7 +420,9 @@ def method_value(machine: Machine, owner: Class | None, module: ModuleInfo, info
     key = (module.path, info.start)
     value = machine.function_values.get(key)
     if value is None:
-        function = Function(module, info.qualname, info, owner=owner, closure=owner.closure if owner is not None else None)
+        function = Function(
+            module, info.qualname, info, owner=owner, closure=owner.closure if owner is not None else None
+        )
         machine.function_values[key] = function  # seen by decorators that refer back to it
         value = decorate(machine, module, function, info.decorators)
         machine.function_values[key] = value
@@ -454,7 +480,11 @@ def apply(machine: Machine, scope: Frame, decorator: Value | None, value: Value)
     """decorator(value) for a decorator whose source is at hand; the undecorated value if nothing callable comes of it."""
     if not isinstance(decorator, Function | Bound | Partial | Class | Instance):
         return value
-    if isinstance(decorator, Instance) and decorator.base == "contextlib.ContextDecorator" and isinstance(value, Function):
+    if (
+        isinstance(decorator, Instance)
+        and decorator.base == "contextlib.ContextDecorator"
+        and isinstance(value, Function)
+    ):
         return with_mark(value, "context_decorator")
     try:
         result = machine.call(scope, decorator, [value], {}, _NOWHERE)
@@ -483,7 +513,14 @@ def external_decorator(machine: Machine, dotted: str, value: Value, shallow: boo
 def with_mark(function: Function, mark: str) -> Function:
     """A copy of a function that carries a mark."""
     copy = Function(
-        function.module, function.qualname, function.info, function.node, function.chunk, function.closure, function.owner, mark
+        function.module,
+        function.qualname,
+        function.info,
+        function.node,
+        function.chunk,
+        function.closure,
+        function.owner,
+        mark,
     )
     copy.defaults = function.defaults
     copy.binding = function.binding

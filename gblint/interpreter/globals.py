@@ -8,7 +8,6 @@ from gblint.interpreter.frame import Frame
 from gblint.interpreter.functions import chunk_of, method_value
 from gblint.interpreter.values import (
     Class,
-    Const,
     External,
     Mapping,
     PyModule,
@@ -19,7 +18,6 @@ from gblint.interpreter.values import (
     Value,
     is_none,
 )
-
 from gblint.knowledge.packages import SKIPPED_PACKAGES
 
 if TYPE_CHECKING:
@@ -57,7 +55,9 @@ def resolved_value(machine: Machine, resolved: Resolved) -> Value | None:
         return class_value(machine, info, resolved.qualname)
     if resolved.kind == "function":
         for function in reversed(info.functions):
-            if function.qualname == resolved.qualname and (resolved.binding is None or function.start == resolved.binding.start):
+            if function.qualname == resolved.qualname and (
+                resolved.binding is None or function.start == resolved.binding.start
+            ):
                 return method_value(machine, None, info, function)
         return None
     name, _, rest = resolved.qualname.partition(".")

@@ -48,7 +48,16 @@ UNANNOTATED = 0.75  # certainty that an unannotated forward parameter without co
 GUESSED = 0.6  # the same for a parameter of a function that is no forward
 IN_DICT = 0.85  # a value of a dict annotated as a dict of tensors
 WEAK = 0.5  # "int or tensor" annotations
-SEQUENCES = {"list": "list", "List": "list", "Sequence": "list", "Iterable": "list", "Collection": "list", "set": "set", "Set": "set", "MutableSequence": "list"}
+SEQUENCES = {
+    "list": "list",
+    "List": "list",
+    "Sequence": "list",
+    "Iterable": "list",
+    "Collection": "list",
+    "set": "set",
+    "Set": "set",
+    "MutableSequence": "list",
+}
 MAPPINGS = {"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "DefaultDict"}
 
 
@@ -95,7 +104,15 @@ def _alternatives(machine: Machine, scope: Frame, nodes: list[cst.BaseExpression
     result: list[Value] = []
     if tensors:
         tensor = next((t for t in tensors if not t.subclass), tensors[0])  # "array or tensor": the tensor is compiled
-        result.append(Tensor(WEAK if others else tensor.c, tensor.dtype if len(tensors) == 1 else "", None, "input", origin=tensor.origin))
+        result.append(
+            Tensor(
+                WEAK if others else tensor.c,
+                tensor.dtype if len(tensors) == 1 else "",
+                None,
+                "input",
+                origin=tensor.origin,
+            )
+        )
     result += others
     if any(is_none(p) for p in parts):
         result.append(NONE)
@@ -155,7 +172,12 @@ def _named(machine: Machine, scope: Frame, node: cst.Name | cst.Attribute, depth
     from gblint.interpreter.expressions import dotted_path, evaluate_silently
 
     resolved = machine.project.resolve(scope.module, dotted_path(node))
-    if resolved is not None and resolved.kind == "assign" and resolved.info is not None and resolved.binding is not None:
+    if (
+        resolved is not None
+        and resolved.kind == "assign"
+        and resolved.info is not None
+        and resolved.binding is not None
+    ):
         return _alias(machine, resolved.info, resolved.binding, depth)
     value = evaluate_silently(machine, scope, node)
     if isinstance(value, External):
@@ -235,7 +257,11 @@ def believe_annotation(machine: Machine, function: Function, tree: FunctionTree,
         if promised is None and contradicts_tensor(machine, tree.uses, name):
             return union_of(m for m in value.members if not isinstance(m, Tensor)) or value
         return value
-    doubtful = isinstance(value, Unknown) or (isinstance(value, Plain) and not value.type) or (isinstance(value, Tensor) and value.c < 0.9)
+    doubtful = (
+        isinstance(value, Unknown)
+        or (isinstance(value, Plain) and not value.type)
+        or (isinstance(value, Tensor) and value.c < 0.9)
+    )
     if not doubtful and not (isinstance(value, Union) and any(isinstance(m, Unknown) for m in value.members)):
         return value
     promised = promised_value(machine, function, tree, name)
@@ -248,7 +274,9 @@ def believe_annotation(machine: Machine, function: Function, tree: FunctionTree,
         return value
     if isinstance(value, Tensor):
         if as_tensor(promised) is not None:
-            return Tensor(max(value.c, as_tensor(promised).c), value.dtype, value.rank, value.role, value.subclass, value.origin)  # type: ignore[union-attr]
+            return Tensor(
+                max(value.c, as_tensor(promised).c), value.dtype, value.rank, value.role, value.subclass, value.origin
+            )  # type: ignore[union-attr]
         return promised if isinstance(promised, Plain) and promised.type in BUILTIN else value
     return promised
 
@@ -265,7 +293,9 @@ def promised_value(machine: Machine, function: Function, tree: FunctionTree, nam
 
 def _with_origin(value: Value | None, name: str, tree: FunctionTree) -> Value | None:
     if isinstance(value, Tensor):
-        return Tensor(value.c, value.dtype, value.rank, value.role, value.subclass, Origin("parameter", cst.Name(name), None))
+        return Tensor(
+            value.c, value.dtype, value.rank, value.role, value.subclass, Origin("parameter", cst.Name(name), None)
+        )
     if isinstance(value, Union):
         return Union(tuple(_with_origin(m, name, tree) or m for m in value.members))
     return value
@@ -276,18 +306,34 @@ def parameter_guess(machine: Machine, function: Function, tree: FunctionTree, na
     promised = promised_value(machine, function, tree, name)
     default = tree.signature.defaults.get(name)
     if promised is not None and not _says_little(promised):
-        if default is not None and isinstance(default, cst.Name) and default.value == "None" and not any(is_none(m) for m in members(promised)):
+        if (
+            default is not None
+            and isinstance(default, cst.Name)
+            and default.value == "None"
+            and not any(is_none(m) for m in members(promised))
+        ):
             return Union((*members(promised), NONE))
         return promised
     return _from_default(machine, function, tree, name, default, is_forward)
 
 
 def _says_little(value: Value) -> bool:
-    return isinstance(value, Sequence | Mapping) and value.elem is None and not getattr(value, "items", None) and isinstance(value, Sequence) and value.kind == "tuple"
+    return (
+        isinstance(value, Sequence | Mapping)
+        and value.elem is None
+        and not getattr(value, "items", None)
+        and isinstance(value, Sequence)
+        and value.kind == "tuple"
+    )
 
 
 def _from_default(
-    machine: Machine, function: Function, tree: FunctionTree, name: str, default: cst.BaseExpression | None, is_forward: bool
+    machine: Machine,
+    function: Function,
+    tree: FunctionTree,
+    name: str,
+    default: cst.BaseExpression | None,
+    is_forward: bool,
 ) -> Value:
     uses: Uses = tree.uses
     contrary = contradicts_tensor(machine, uses, name)
@@ -299,7 +345,11 @@ def _from_default(
             return Plain(type(value.value).__name__)
         return value
     if contrary:
-        return Plain("") if name in uses.plain or name in uses.truth or name in uses.bounds else Unknown(f"parameter {name}")
+        return (
+            Plain("")
+            if name in uses.plain or name in uses.truth or name in uses.bounds
+            else Unknown(f"parameter {name}")
+        )
     positive = supports_tensor(machine, uses, name)
     origin = Origin("parameter", cst.Name(name), None)
     if default is not None:
@@ -329,7 +379,16 @@ def supports_tensor(machine: Machine, uses: Uses, name: str) -> int:
     only = machine.knowledge.tensor_only_names
     if any(a in only for a in uses.calls_on.get(name, ())):
         return 2
-    if uses.attributes.get(name, set()) & {"shape", "dtype", "device", "ndim", "T", "requires_grad", "is_cuda", "grad_fn"}:
+    if uses.attributes.get(name, set()) & {
+        "shape",
+        "dtype",
+        "device",
+        "ndim",
+        "T",
+        "requires_grad",
+        "is_cuda",
+        "grad_fn",
+    }:
         return 1
     return 1 if name in uses.tensorish else 0
 
@@ -357,15 +416,30 @@ def plain_argument(machine: Machine, function: Function, tree: FunctionTree, nam
 
         value = default_value(machine, Frame(function.module, tree.chunk, Environment({})), function, tree, name)
         if isinstance(value, Const):
-            return Plain("bool") if isinstance(value.value, bool) else (Plain(type(value.value).__name__) if value.value is not None else Plain(""))
+            return (
+                Plain("bool")
+                if isinstance(value.value, bool)
+                else (Plain(type(value.value).__name__) if value.value is not None else Plain(""))
+            )
         return value
     promised = promised_value(machine, function, tree, name)
     if promised is None or as_tensor(promised) is not None:
         return Plain("")
     if isinstance(promised, Union):
         kinds = [m for m in promised.members if not is_none(m)]
-        return kinds[0] if len(kinds) == 1 and not any(is_none(m) for m in promised.members) else join_all([Plain(""), *[m for m in kinds if isinstance(m, Instance)]])
+        return (
+            kinds[0]
+            if len(kinds) == 1 and not any(is_none(m) for m in promised.members)
+            else join_all([Plain(""), *[m for m in kinds if isinstance(m, Instance)]])
+        )
     return promised
 
 
-__all__ = ["annotation_value", "believe_annotation", "contradicts_tensor", "parameter_guess", "plain_argument", "return_guess"]
+__all__ = [
+    "annotation_value",
+    "believe_annotation",
+    "contradicts_tensor",
+    "parameter_guess",
+    "plain_argument",
+    "return_guess",
+]

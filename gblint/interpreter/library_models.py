@@ -149,7 +149,13 @@ def _same_elements(site: Site) -> Value:
     return Stream("iterator", site.element(value) if value is not None else Unknown("element"))
 
 
-@model("itertools.product", "itertools.zip_longest", "itertools.combinations", "itertools.permutations", "itertools.pairwise")
+@model(
+    "itertools.product",
+    "itertools.zip_longest",
+    "itertools.combinations",
+    "itertools.permutations",
+    "itertools.pairwise",
+)
 def _tuples(site: Site) -> Value:
     elements = [site.element(a) for a in site.args if not isinstance(a, Const)]
     if site.name.endswith(("combinations", "permutations", "pairwise")):
@@ -161,7 +167,9 @@ def _tuples(site: Site) -> Value:
 def _stream(site: Site) -> Value:
     if site.name.endswith("repeat") and site.args:
         return Stream("iterator", site.args[0])
-    return Stream("iterator", site.element(site.args[0]) if site.name.endswith("accumulate") and site.args else Plain("int"))
+    return Stream(
+        "iterator", site.element(site.args[0]) if site.name.endswith("accumulate") and site.args else Plain("int")
+    )
 
 
 @model("itertools.groupby")
@@ -176,14 +184,26 @@ def _groupby(site: Site) -> Value:
 @model("math.prod", "math.fsum")
 def _product(site: Site) -> Value:
     element = site.element(site.args[0]) if site.args else Plain("number")
-    return element if as_tensor(element) is not None else Plain("int" if site.name == "math.prod" else "float", symbolic=True)
+    return (
+        element
+        if as_tensor(element) is not None
+        else Plain("int" if site.name == "math.prod" else "float", symbolic=True)
+    )
 
 
 for _name in dir(math):
     if callable(getattr(math, _name)) and not _name.startswith("_") and _name not in ("prod", "fsum"):
 
         def _math(site: Site) -> Value:
-            integral = site.name in ("math.ceil", "math.floor", "math.trunc", "math.gcd", "math.comb", "math.isqrt", "math.lcm")
+            integral = site.name in (
+                "math.ceil",
+                "math.floor",
+                "math.trunc",
+                "math.gcd",
+                "math.comb",
+                "math.isqrt",
+                "math.lcm",
+            )
             if site.args and all(isinstance(a, Const) and isinstance(a.value, int | float) for a in site.args):
                 try:
                     result = getattr(math, site.name[5:])(*(a.value for a in site.args if isinstance(a, Const)))
@@ -209,7 +229,9 @@ def _nullcontext(site: Site) -> Value:
     return instance
 
 
-@model("random.uniform", "random.randint", "random.randrange", "random.gauss", "random.triangular", "random.betavariate")
+@model(
+    "random.uniform", "random.randint", "random.randrange", "random.gauss", "random.triangular", "random.betavariate"
+)
 def _drawn(site: Site) -> Value:
     """A random number: within a region Dynamo holds it as a 0-d tensor."""
     kind = "int" if site.name.startswith("random.rand") else "float"
@@ -245,7 +267,9 @@ def _operator(site: Site) -> Value:
     return Unknown("operator")
 
 
-@model("inspect.isfunction", "inspect.isclass", "inspect.ismethod", "inspect.isgenerator", "inspect.iscoroutinefunction")
+@model(
+    "inspect.isfunction", "inspect.isclass", "inspect.ismethod", "inspect.isgenerator", "inspect.iscoroutinefunction"
+)
 def _inspect(site: Site) -> Value:
     value = site.args[0] if site.args else Unknown("")
     if site.name == "inspect.isclass" and isinstance(value, Class):
@@ -258,7 +282,11 @@ def _inspect(site: Site) -> Value:
 @model("importlib.util.find_spec")
 def _find_spec(site: Site) -> Value:
     name = site.args[0] if site.args else None
-    if isinstance(name, Const) and isinstance(name.value, str) and not site.machine.project.exists(name.value, site.frame.module):
+    if (
+        isinstance(name, Const)
+        and isinstance(name.value, str)
+        and not site.machine.project.exists(name.value, site.frame.module)
+    ):
         return NONE
     return Plain("")
 

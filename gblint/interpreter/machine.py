@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -63,7 +63,9 @@ class Memo:
 
     __slots__ = ("breaks", "drafts", "inputs", "value")
 
-    def __init__(self, value: Value, drafts: list[tuple[Draft, int, int]], breaks: Draft | None, inputs: object) -> None:
+    def __init__(
+        self, value: Value, drafts: list[tuple[Draft, int, int]], breaks: Draft | None, inputs: object
+    ) -> None:
         self.value = value
         self.drafts = drafts  # with guards and loops relative to the call
         self.breaks = breaks
@@ -179,7 +181,11 @@ class Machine:
                 continue
             if answer is None or answer.certainty <= 0.05:
                 continue
-            if best is None or chosen is None or answer.certainty * rule.meta.confidence > best.certainty * chosen.meta.confidence:
+            if (
+                best is None
+                or chosen is None
+                or answer.certainty * rule.meta.confidence > best.certainty * chosen.meta.confidence
+            ):
                 best, chosen = answer, rule
         if best is not None and chosen is not None:
             draft = self.drafts.record(self, frame, chosen, best, best.node or event.node, kind)
@@ -231,7 +237,11 @@ class Machine:
         self, frame: Frame, callee: Union, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
     ) -> Value:
         """Modules are all tried (a ModuleList holds several kinds); of other callables the first known one stands for all."""
-        known = [m for m in callee.members if isinstance(m, Instance | Function | Bound | Class | Partial | External | Compiled)]
+        known = [
+            m
+            for m in callee.members
+            if isinstance(m, Instance | Function | Bound | Class | Partial | External | Compiled)
+        ]
         modules = [m for m in known if isinstance(m, Instance)]
         if len(modules) > 1:
             frame.guards += 1
@@ -244,7 +254,13 @@ class Machine:
         return Unknown("call of an unknown value")
 
     def call_compiled(
-        self, frame: Frame, callee: Compiled, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
+        self,
+        frame: Frame,
+        callee: Compiled,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: cst.CSTNode,
+        opaque: bool,
     ) -> Value:
         """Calling a compiled callable from eager code enters a region; inside a region it is inlined."""
         self.entered.add(id(callee))
@@ -268,12 +284,25 @@ class Machine:
         region.depth = frame.depth
         outer, self.root = self.root, label
         try:
-            return self.call(region, target, [mark_input(a) for a in args], {k: mark_input(v) for k, v in kwargs.items()}, node, opaque)
+            return self.call(
+                region,
+                target,
+                [mark_input(a) for a in args],
+                {k: mark_input(v) for k, v in kwargs.items()},
+                node,
+                opaque,
+            )
         finally:
             self.root = outer
 
     def call_function(
-        self, frame: Frame, function: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool = False
+        self,
+        frame: Frame,
+        function: Function,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: cst.CSTNode,
+        opaque: bool = False,
     ) -> Value:
         """Run a function whose source is at hand, or answer from an earlier run with like arguments."""
         if function.mark:
@@ -288,7 +317,11 @@ class Machine:
         if self.guessing and not frame.traced:
             if function.name != "__init__" and frame.helpers >= self._helper_depth(frame.function):
                 return Unknown("call too deep in the making of a module")
-            if function.name == "__init__" and self.summaries is not None and self.summaries.apply(self, function, args, kwargs):
+            if (
+                function.name == "__init__"
+                and self.summaries is not None
+                and self.summaries.apply(self, function, args, kwargs)
+            ):
                 return NONE
         tree = functions.tree_of(self, function)
         if tree is None:

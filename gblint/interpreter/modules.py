@@ -33,7 +33,13 @@ from gblint.interpreter.values import (
 if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
 
-CONTAINERS = ("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.nn.ParameterList", "torch.nn.ParameterDict")
+CONTAINERS = (
+    "torch.nn.Sequential",
+    "torch.nn.ModuleList",
+    "torch.nn.ModuleDict",
+    "torch.nn.ParameterList",
+    "torch.nn.ParameterDict",
+)
 
 
 def attribute(machine: Machine, frame: Frame, receiver: Instance, name: str) -> Value | None:
@@ -44,7 +50,16 @@ def attribute(machine: Machine, frame: Frame, receiver: Instance, name: str) -> 
         return Tensor(1.0, "float", None, "parameter", origin=Origin("parameter"))
     if name in ("forward", "__call__"):
         return Bound(External("gblint.module_call"), receiver)
-    if receiver.cls is None and name in ("in_features", "out_features", "num_embeddings", "embedding_dim", "in_channels", "out_channels", "hidden_size", "padding_idx"):
+    if receiver.cls is None and name in (
+        "in_features",
+        "out_features",
+        "num_embeddings",
+        "embedding_dim",
+        "in_channels",
+        "out_channels",
+        "hidden_size",
+        "padding_idx",
+    ):
         return Plain("int")
     if name in ("_modules", "_parameters", "_buffers"):
         return Mapping({}, Unknown("module member"), exact=False)
@@ -135,7 +150,13 @@ def append(instance: Instance, value: Value) -> None:
 
 
 def call(
-    machine: Machine, frame: Frame, receiver: Instance, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
+    machine: Machine,
+    frame: Frame,
+    receiver: Instance,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: cst.CSTNode,
+    opaque: bool,
 ) -> Value:
     """module(...): hooks, then forward; a module compiled in place enters a region."""
     compiled = receiver.attrs.get("gblint:compiled")
@@ -157,7 +178,13 @@ def _hooks(receiver: Instance, name: str) -> list[Value]:
 
 
 def forward(
-    machine: Machine, frame: Frame, receiver: Instance, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
+    machine: Machine,
+    frame: Frame,
+    receiver: Instance,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: cst.CSTNode,
+    opaque: bool,
 ) -> Value:
     """The forward of a module: of its class, or torch's own."""
     own = receiver.attrs.get("forward")
@@ -166,7 +193,9 @@ def forward(
     if receiver.cls is not None:
         method = classes.class_attr(machine, receiver.cls, "forward")
         if method is not None:
-            return machine.call(frame, classes.bind_member(machine, frame, receiver, method, node), args, kwargs, node, opaque)
+            return machine.call(
+                frame, classes.bind_member(machine, frame, receiver, method, node), args, kwargs, node, opaque
+            )
     if receiver.base == "torch.nn.Sequential":
         return _sequential(machine, frame, receiver, args, node)
     return torch_forward(machine, frame, receiver, args, kwargs, node, opaque)
@@ -183,7 +212,13 @@ def _sequential(machine: Machine, frame: Frame, receiver: Instance, args: list[V
 
 
 def torch_forward(
-    machine: Machine, frame: Frame, receiver: Instance, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
+    machine: Machine,
+    frame: Frame,
+    receiver: Instance,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: cst.CSTNode,
+    opaque: bool,
 ) -> Value:
     """Calling a module of torch itself."""
     from gblint.interpreter import tensors

@@ -68,7 +68,9 @@ class RootRun:
             self.by_script = any(_resolved(c.target) for c, frame, _ in machine.compiled if frame is not None)
         for site in module.compile_sites:
             if site.function:
-                self._guarded(f"{module.name}.{site.function}", lambda name=site.function: self._compiling_function(name))
+                self._guarded(
+                    f"{module.name}.{site.function}", lambda name=site.function: self._compiling_function(name)
+                )
         self._finish_compiled()
 
     def _run_program(self) -> None:
@@ -88,7 +90,9 @@ class RootRun:
         if info is None:
             return
         value = self._value(info)
-        if isinstance(value, Compiled) or (info.qualname in {q for p, q, _ in self.machine.executed if p == self.module.path}):
+        if isinstance(value, Compiled) or (
+            info.qualname in {q for p, q, _ in self.machine.executed if p == self.module.path}
+        ):
             return
         self._enter(value, info, RootLabel("", "explicit"), eager=True)
 
@@ -107,7 +111,9 @@ class RootRun:
                 self.unresolved_roots += 1
                 continue
             self.counts["explicit"] += 1
-            self._guarded(self.module.name, lambda target=compiled.target: self.guessed_call(target, RootLabel("", "explicit")))
+            self._guarded(
+                self.module.name, lambda target=compiled.target: self.guessed_call(target, RootLabel("", "explicit"))
+            )
 
     def named(self, qualname: str) -> bool:
         """A root given by name in the configuration. False if the file has no such function."""
@@ -129,7 +135,9 @@ class RootRun:
         for qualname, info in sorted(self.module.classes.items(), key=lambda item: -item[1].start):
             if not info.methods and not info.bases:
                 continue
-            self._guarded(f"{self.module.name}.{qualname}", lambda name=qualname: self._forward_of(name, RootLabel("", "assumed")))
+            self._guarded(
+                f"{self.module.name}.{qualname}", lambda name=qualname: self._forward_of(name, RootLabel("", "assumed"))
+            )
 
     def _forward_of(self, qualname: str, label: RootLabel) -> None:
         machine = self.machine
@@ -214,7 +222,12 @@ class RootRun:
         function = _plain_function(target)
         if function is not None:
             skip = 1 if isinstance(target, Bound) else 0
-            if isinstance(target, Bound) and isinstance(target.receiver, Instance) and target.receiver.cls is not None and function.name == "forward":
+            if (
+                isinstance(target, Bound)
+                and isinstance(target.receiver, Instance)
+                and target.receiver.cls is not None
+                and function.name == "forward"
+            ):
                 target = target.receiver
             self._run(target, function, label, skip)
 

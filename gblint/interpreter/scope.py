@@ -18,17 +18,23 @@ class Scope:
     def __init__(self, node: cst.FunctionDef | cst.Lambda) -> None:
         nodes = list(walk_scope([node.body]))
         bound = set(_bound(nodes))
-        looped = {n for loop in nodes if isinstance(loop, cst.For | cst.While) for n in _bound(list(walk_scope([loop.body])))}
-        self.plainly_bound = bound - looped - {n for loop in nodes if isinstance(loop, cst.For) for n in _names(loop.target)}
+        looped = {
+            n for loop in nodes if isinstance(loop, cst.For | cst.While) for n in _bound(list(walk_scope([loop.body])))
+        }
+        self.plainly_bound = (
+            bound - looped - {n for loop in nodes if isinstance(loop, cst.For) for n in _names(loop.target)}
+        )
         nested = [n for n in nodes if isinstance(n, cst.FunctionDef | cst.Lambda)]
-        self.cells = {n.value for inner in nested for n in walk(inner.body) if isinstance(n, cst.Name)} & (bound | _parameters(node))
+        self.cells = {n.value for inner in nested for n in walk(inner.body) if isinstance(n, cst.Name)} & (
+            bound | _parameters(node)
+        )
 
 
 def _bound(nodes: list[cst.CSTNode]) -> Iterator[str]:
     for node in nodes:
-        if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.NamedExpr):
-            yield from _names(node.target)
-        elif isinstance(node, cst.AnnAssign) and node.value is not None:
+        if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.NamedExpr) or (
+            isinstance(node, cst.AnnAssign) and node.value is not None
+        ):
             yield from _names(node.target)
         elif isinstance(node, cst.AsName):
             yield from _names(node.name)

@@ -30,7 +30,6 @@ from gblint.interpreter.values import (
     join_all,
     members,
 )
-
 from gblint.knowledge.packages import SKIPPED_PACKAGES
 
 if TYPE_CHECKING:
@@ -236,7 +235,7 @@ def _delete(machine: Machine, frame: Frame, node: cst.Del) -> bool:
 
 
 def _cell_kind(machine: Machine, frame: Frame, name: str) -> str:
-    """"cell" for a variable that a nested function uses, "nonlocal" for one of an enclosing function, else "name"."""
+    """ "cell" for a variable that a nested function uses, "nonlocal" for one of an enclosing function, else "name"."""
     from gblint.interpreter.functions import tree_of
 
     if name in frame.nonlocal_names:
@@ -457,7 +456,9 @@ def fork(
     return True
 
 
-def _join_states(states: list[tuple[dict[str, Value], dict[str, Value], object | None]]) -> tuple[dict[str, Value], dict[str, Value], object | None]:
+def _join_states(
+    states: list[tuple[dict[str, Value], dict[str, Value], object | None]],
+) -> tuple[dict[str, Value], dict[str, Value], object | None]:
     if len(states) == 1:
         return states[0]
     names = dict(states[0][0])
@@ -637,7 +638,9 @@ def _match(machine: Machine, frame: Frame, node: cst.Match) -> bool:
     return fork(machine, frame, arms, guarded=len(arms) > 1)
 
 
-def _pattern(machine: Machine, frame: Frame, pattern: cst.MatchPattern, subject: Value) -> tuple[dict[str, Value], bool | None]:
+def _pattern(
+    machine: Machine, frame: Frame, pattern: cst.MatchPattern, subject: Value
+) -> tuple[dict[str, Value], bool | None]:
     """Names a pattern binds, and whether it matches (None: cannot tell)."""
     if isinstance(pattern, cst.MatchAs):
         facts, known = _pattern(machine, frame, pattern.pattern, subject) if pattern.pattern is not None else ({}, True)
@@ -656,7 +659,9 @@ def _pattern(machine: Machine, frame: Frame, pattern: cst.MatchPattern, subject:
     return _loose_names(pattern), None
 
 
-def _sequence_pattern(machine: Machine, frame: Frame, pattern: cst.MatchSequence, subject: Value) -> tuple[dict[str, Value], bool | None]:
+def _sequence_pattern(
+    machine: Machine, frame: Frame, pattern: cst.MatchSequence, subject: Value
+) -> tuple[dict[str, Value], bool | None]:
     items = subject.items if isinstance(subject, Sequence) else None
     facts: dict[str, Value] = {}
     known: bool | None = None
@@ -667,12 +672,18 @@ def _sequence_pattern(machine: Machine, frame: Frame, pattern: cst.MatchSequence
             continue
         item = items[position] if items is not None and position < len(items) else Unknown("matched")
         facts.update(_pattern(machine, frame, element.value, item)[0])
-    if items is not None and not any(isinstance(e, cst.MatchStar) for e in pattern.patterns) and len(items) != len(pattern.patterns):
+    if (
+        items is not None
+        and not any(isinstance(e, cst.MatchStar) for e in pattern.patterns)
+        and len(items) != len(pattern.patterns)
+    ):
         known = False
     return facts, known
 
 
-def _class_pattern(machine: Machine, frame: Frame, pattern: cst.MatchClass, subject: Value) -> tuple[dict[str, Value], bool | None]:
+def _class_pattern(
+    machine: Machine, frame: Frame, pattern: cst.MatchClass, subject: Value
+) -> tuple[dict[str, Value], bool | None]:
     wanted = evaluate(machine, frame, pattern.cls)
     known = conditions.instance_test(machine, subject, wanted)
     facts: dict[str, Value] = {}

@@ -46,7 +46,9 @@ def index_values(machine: Machine, frame: Frame, node: cst.Subscript) -> list[Va
     for element in node.slice:
         part = element.slice
         if isinstance(part, cst.Slice):
-            parts = [evaluate(machine, frame, p) if p is not None else NONE for p in (part.lower, part.upper, part.step)]
+            parts = [
+                evaluate(machine, frame, p) if p is not None else NONE for p in (part.lower, part.upper, part.step)
+            ]
             result.append(Slice(*parts))
             continue
         assert isinstance(part, cst.Index)
@@ -54,7 +56,13 @@ def index_values(machine: Machine, frame: Frame, node: cst.Subscript) -> list[Va
         if isinstance(value, Unknown) and value.reason == conditions.COMPARISON:
             value = Tensor(0.6, "bool", None, "result", origin=Origin("result of", part.value, frame.chunk))
         value = _named_mask(part.value, value)
-        if isinstance(value, Sequence) and value.kind == "tuple" and value.items is not None and len(node.slice) == 1 and as_index(value):
+        if (
+            isinstance(value, Sequence)
+            and value.kind == "tuple"
+            and value.items is not None
+            and len(node.slice) == 1
+            and as_index(value)
+        ):
             result.extend(value.items)
         else:
             result.append(value)
@@ -89,7 +97,9 @@ def load(machine: Machine, frame: Frame, base: Value, index: list[Value], node: 
 def _worth_telling(base: Value, index: list[Value]) -> bool:
     if isinstance(base, Tensor | Union):
         return True
-    return any(as_tensor(i) is not None or (isinstance(i, Slice) and (as_tensor(i.lower) or as_tensor(i.upper))) for i in index)
+    return any(
+        as_tensor(i) is not None or (isinstance(i, Slice) and (as_tensor(i.lower) or as_tensor(i.upper))) for i in index
+    )
 
 
 def _load(machine: Machine, frame: Frame, base: Value, index: list[Value], node: cst.CSTNode) -> Value:
@@ -119,7 +129,14 @@ def _load(machine: Machine, frame: Frame, base: Value, index: list[Value], node:
 
 
 def _tensor(frame: Frame, base: Tensor, index: list[Value], node: cst.CSTNode) -> Tensor:
-    return Tensor(base.c, base.dtype, _indexed_rank(base.rank, index), "result", base.subclass, Origin("result of", node, frame.chunk))
+    return Tensor(
+        base.c,
+        base.dtype,
+        _indexed_rank(base.rank, index),
+        "result",
+        base.subclass,
+        Origin("result of", node, frame.chunk),
+    )
 
 
 def _indexed_rank(rank: int | None, index: list[Value]) -> int | None:
@@ -155,7 +172,12 @@ def _sequence(base: Sequence, index: Value) -> Value:
             return base.items[index.value]
     if base.items is not None and mixed(base.items):
         return Unknown("element at a computed position")
-    if base.prefix and isinstance(index, Const) and isinstance(index.value, int) and 0 <= index.value < len(base.prefix):
+    if (
+        base.prefix
+        and isinstance(index, Const)
+        and isinstance(index.value, int)
+        and 0 <= index.value < len(base.prefix)
+    ):
         return base.prefix[index.value]
     return base.element()
 
@@ -195,7 +217,11 @@ def _hashable(key: Const) -> bool:
 
 def store(machine: Machine, frame: Frame, base: Value, index: list[Value], value: Value, node: cst.CSTNode) -> None:
     """base[index] = value."""
-    if frame.traced and machine.table.by_kind["index"] and (_worth_telling(base, index) or isinstance(base, External | Instance)):
+    if (
+        frame.traced
+        and machine.table.by_kind["index"]
+        and (_worth_telling(base, index) or isinstance(base, External | Instance))
+    ):
         machine.emit(frame, "index", Index(node, base, index, True, value))
     if frame.pure:
         effects.note_store(machine, frame, base, node)
@@ -220,7 +246,12 @@ def _store_mapping(frame: Frame, base: Mapping, key: Value, value: Value) -> Non
 
 
 def _store_sequence(frame: Frame, base: Sequence, index: Value, value: Value) -> None:
-    if base.items is not None and isinstance(index, Const) and isinstance(index.value, int) and -len(base.items) <= index.value < len(base.items):
+    if (
+        base.items is not None
+        and isinstance(index, Const)
+        and isinstance(index.value, int)
+        and -len(base.items) <= index.value < len(base.items)
+    ):
         old = base.items[index.value]
         base.items[index.value] = join(old, value) if frame.guards else value
         return

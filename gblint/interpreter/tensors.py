@@ -58,7 +58,9 @@ def element_dtype(value: Value) -> str:
 
 
 def _operand_certainty(values: list[Value]) -> float:
-    return max((max(tensor_certainty(v), t.c * 0.9 if (t := as_tensor(v)) is not None else 0.0) for v in values), default=0.0)
+    return max(
+        (max(tensor_certainty(v), t.c * 0.9 if (t := as_tensor(v)) is not None else 0.0) for v in values), default=0.0
+    )
 
 
 def _rank_of(values: list[Value]) -> int | None:
@@ -103,7 +105,14 @@ def compare(machine: Machine, frame: Frame, symbol: str, left: Value, right: Val
     if machine.listens(frame, "operator"):
         machine.emit(frame, "operator", Operator(node, symbol, left, right))
     origin = Origin("result of", node, frame.chunk)
-    return Tensor(_operand_certainty([left, right]), "bool", _rank_of([left, right]), "result", _subclass_of([left, right]), origin)
+    return Tensor(
+        _operand_certainty([left, right]),
+        "bool",
+        _rank_of([left, right]),
+        "result",
+        _subclass_of([left, right]),
+        origin,
+    )
 
 
 # -- attributes ---------------------------------------------------------------------------------------------------
@@ -130,7 +139,9 @@ def _attribute_value(receiver: Tensor, name: str, kind: str, origin: Origin) -> 
         if name == "grad":
             return Union((Tensor(receiver.c, receiver.dtype, receiver.rank, "", receiver.subclass, origin), NONE))
         dtype = "float" if name in ("real", "imag") else receiver.dtype
-        return Tensor(receiver.c, dtype, receiver.rank, receiver.role if name == "data" else "result", receiver.subclass, origin)
+        return Tensor(
+            receiver.c, dtype, receiver.rank, receiver.role if name == "data" else "result", receiver.subclass, origin
+        )
     if kind == "size":
         known = receiver.rank is not None and receiver.rank < 8
         items: list[Value] | None = [Plain("int", True) for _ in range(receiver.rank or 0)] if known else None
@@ -184,7 +195,13 @@ def proven(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Tensor:
 
 
 def method_value(
-    machine: Machine, frame: Frame, name: str, tensor: Tensor, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+    machine: Machine,
+    frame: Frame,
+    name: str,
+    tensor: Tensor,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    node: cst.CSTNode,
 ) -> Value:
     """The value of a tensor method, without events."""
     special = _SPECIAL_METHODS.get(name)
@@ -293,7 +310,9 @@ def _tensor_result(
     certainty = 1.0
     if inputs and args and as_tensor(args[0]) is not None and as_tensor(args[0]).c < 1.0:  # type: ignore[union-attr]
         certainty = max(0.95, as_tensor(args[0]).c)  # type: ignore[union-attr]
-    return Tensor(certainty, kind, _result_rank(found.rank, inputs, args, kwargs), "result", _subclass_of(inputs), origin)
+    return Tensor(
+        certainty, kind, _result_rank(found.rank, inputs, args, kwargs), "result", _subclass_of(inputs), origin
+    )
 
 
 def given_dtype(machine: Machine, kwargs: dict[str, Value], args: list[Value]) -> str:
@@ -305,7 +324,11 @@ def given_dtype(machine: Machine, kwargs: dict[str, Value], args: list[Value]) -
 def dtype_of(machine: Machine, value: Value) -> str:
     """The element kind a dtype value names, or ""."""
     if isinstance(value, External):
-        return machine.knowledge.dtype_kind(value.dotted) or {"builtins.bool": "bool", "builtins.int": "int", "builtins.float": "float"}.get(value.dotted, "")
+        return machine.knowledge.dtype_kind(value.dotted) or {
+            "builtins.bool": "bool",
+            "builtins.int": "int",
+            "builtins.float": "float",
+        }.get(value.dotted, "")
     return ""
 
 
@@ -320,7 +343,9 @@ def _result_dtype(rule: str | None, inputs: list[Value], args: list[Value], kwar
     if rule == "same+float":
         return "float" if first in ("bool", "int") else first
     if rule in ("promote", "promote+float"):
-        kinds = [element_dtype(v) for v in [*args, *kwargs.values()] if as_tensor(v) is not None or type_name(v) in ORDER]
+        kinds = [
+            element_dtype(v) for v in [*args, *kwargs.values()] if as_tensor(v) is not None or type_name(v) in ORDER
+        ]
         kinds += [element_dtype(v) for v in inputs if v not in args]
         dtype = promoted(kinds)
         return "float" if rule == "promote+float" and dtype in ("bool", "int") else dtype
@@ -366,7 +391,9 @@ def _reduced(tensor: Tensor | None, kwargs: dict[str, Value]) -> int | None:
     return tensor.rank if isinstance(keep, Const) and keep.value else max(tensor.rank - 1, 0)
 
 
-def _tensor_tuple(machine: Machine, found: Return, args: list[Value], kwargs: dict[str, Value], origin: Origin) -> Value:
+def _tensor_tuple(
+    machine: Machine, found: Return, args: list[Value], kwargs: dict[str, Value], origin: Origin
+) -> Value:
     def one(position: int) -> Tensor:
         dtype = found.dtypes[position] if position < len(found.dtypes) else found.dtype
         return _tensor_result(machine, found, dtype, args, kwargs, origin)
@@ -402,7 +429,11 @@ def _to(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, V
         elif other is not None:
             dtype = other.dtype
         elif isinstance(value, Plain) and value.type in ("dtype", ""):
-            dtype = dtype if value.type == "" and dtype in ("bool", "int") and len(candidates) > 1 else ("" if value.type == "dtype" and tensor.dtype != "float" else dtype)
+            dtype = (
+                dtype
+                if value.type == "" and dtype in ("bool", "int") and len(candidates) > 1
+                else ("" if value.type == "dtype" and tensor.dtype != "float" else dtype)
+            )
     return Tensor(tensor.c, dtype, tensor.rank, "result", tensor.subclass)
 
 
@@ -442,7 +473,11 @@ def _item(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str,
 
 def _tolist(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
     number = Plain(tensor.dtype if tensor.dtype in ORDER else "number")
-    return number if tensor.rank == 0 else Sequence("list", None, number if tensor.rank in (None, 1) else Sequence("list", None, number))
+    return (
+        number
+        if tensor.rank == 0
+        else Sequence("list", None, number if tensor.rank in (None, 1) else Sequence("list", None, number))
+    )
 
 
 def _numpy(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -463,7 +498,11 @@ def _view(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str,
     sizes = args
     if len(args) == 1 and isinstance(args[0], Sequence):
         sizes = args[0].items or []
-    rank = len(sizes) if sizes and not any(isinstance(s, Unknown | Plain) and getattr(s, "type", "") == "size" for s in sizes) else None
+    rank = (
+        len(sizes)
+        if sizes and not any(isinstance(s, Unknown | Plain) and getattr(s, "type", "") == "size" for s in sizes)
+        else None
+    )
     if len(args) == 1 and dtype_of(machine, args[0]):
         return Tensor(tensor.c, dtype_of(machine, args[0]), tensor.rank, "result", tensor.subclass)
     return Tensor(tensor.c, tensor.dtype, rank, "result", tensor.subclass)

@@ -9,7 +9,6 @@ from gblint.interpreter.values import (
     NONE,
     TRUE,
     Bound,
-    Class,
     Compiled,
     Const,
     External,
@@ -31,7 +30,6 @@ from gblint.interpreter.values import (
     join_all,
     members,
 )
-
 
 # -- compiling and asking about it --------------------------------------------------------------------------------
 
@@ -63,7 +61,12 @@ def _module_compile(site: Site) -> Value:
     return NONE
 
 
-for _name in ("torch.compiler.is_compiling", "torch._dynamo.is_compiling", "torch.compiler.is_dynamo_compiling", "torch._utils.is_compiling"):
+for _name in (
+    "torch.compiler.is_compiling",
+    "torch._dynamo.is_compiling",
+    "torch.compiler.is_dynamo_compiling",
+    "torch._utils.is_compiling",
+):
     model(_name)(lambda site: TRUE if site.frame.traced else FALSE)
 for _name in (
     "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state", "torch.compiler.is_exporting",
@@ -125,7 +128,9 @@ def _apply_mark(site: Site) -> Value:
     from gblint.interpreter.functions import with_mark
 
     mark, function = site.args[0], site.args[-1]
-    return with_mark(function, str(mark.value)) if isinstance(function, Function) and isinstance(mark, Const) else function
+    return (
+        with_mark(function, str(mark.value)) if isinstance(function, Function) and isinstance(mark, Const) else function
+    )
 
 
 def _marked(mark: str):  # type: ignore[no-untyped-def]
@@ -141,7 +146,16 @@ def _marked(mark: str):  # type: ignore[no-untyped-def]
     return apply
 
 
-for _mark in ("disable", "allow_in_graph", "nonstrict_trace", "disallow_in_graph", "assume_constant_result", "leaf_function", "jit", "custom_op"):
+for _mark in (
+    "disable",
+    "allow_in_graph",
+    "nonstrict_trace",
+    "disallow_in_graph",
+    "assume_constant_result",
+    "leaf_function",
+    "jit",
+    "custom_op",
+):
     model(f"gblint.marked.{_mark}", quiet=True)(_marked(_mark))
 
 
@@ -150,7 +164,11 @@ for _mark in ("disable", "allow_in_graph", "nonstrict_trace", "disallow_in_graph
 
 @model("torch.utils.checkpoint.checkpoint")
 def _checkpoint(site: Site) -> Value:
-    kwargs = {k: v for k, v in site.kwargs.items() if k not in ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug")}
+    kwargs = {
+        k: v
+        for k, v in site.kwargs.items()
+        if k not in ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug")
+    }
     return effects.run_pure(site, site.args[0], site.args[1:], kwargs) if site.args else Unknown("checkpoint")
 
 
@@ -163,7 +181,15 @@ def _checkpoint_sequential(site: Site) -> Value:
     return value
 
 
-@model("torch.vmap", "torch.func.vmap", "torch.func.grad", "torch.func.jacrev", "torch.func.jacfwd", "torch.func.hessian", "torch.func.grad_and_value")
+@model(
+    "torch.vmap",
+    "torch.func.vmap",
+    "torch.func.grad",
+    "torch.func.jacrev",
+    "torch.func.jacfwd",
+    "torch.func.hessian",
+    "torch.func.grad_and_value",
+)
 def _transform(site: Site) -> Value:
     return Partial(External("gblint.transformed"), [site.args[0]], {}) if site.args else Unknown("transform")
 
@@ -196,7 +222,7 @@ def _tree_map(site: Site) -> Value:
     value = site.call(function, [leaf])
     if isinstance(tree, Sequence):
         return Sequence(tree.kind, None, value)
-    return Mapping({k: value for k in tree.items}, value, tree.exact) if isinstance(tree, Mapping) else value
+    return Mapping(dict.fromkeys(tree.items, value), value, tree.exact) if isinstance(tree, Mapping) else value
 
 
 @model("torch.Tensor.apply_", "torch.Tensor.map_")
@@ -212,14 +238,25 @@ def _parameter(site: Site) -> Value:
     construct_external(site, "torch.nn.Parameter" if "Parameter" in site.name else "torch.nn.Buffer")
     data = as_tensor(site.arg(0, "data"))
     role = "parameter" if "Parameter" in site.name else "buffer"
-    return Tensor(1.0, data.dtype if data is not None else "float", data.rank if data is not None else None, role, "", Origin("parameter"))
+    return Tensor(
+        1.0,
+        data.dtype if data is not None else "float",
+        data.rank if data is not None else None,
+        role,
+        "",
+        Origin("parameter"),
+    )
 
 
 @model("torch.where")
 def _where(site: Site) -> Value:
     if len(site.args) + len(site.kwargs) <= 1:
         source = as_tensor(site.args[0]) if site.args else None
-        return Sequence("tuple", None, Tensor(1.0, "int", 1, "result", "", site.origin())) if source is not None or not site.args else Unknown("where")
+        return (
+            Sequence("tuple", None, Tensor(1.0, "int", 1, "result", "", site.origin()))
+            if source is not None or not site.args
+            else Unknown("where")
+        )
     arms = [a for a in (site.arg(1, "input"), site.arg(2, "other")) if a is not None]
     dtype = tensors.promoted([tensors.element_dtype(a) for a in arms])
     return Tensor(1.0, dtype, tensors._rank_of([*site.args]), "result", "", site.origin())
@@ -243,7 +280,21 @@ def _tensor(site: Site) -> Value:
     return Tensor(1.0, dtype, rank, role, "", site.origin())
 
 
-_FACTORIES = ("zeros", "ones", "empty", "rand", "randn", "full", "eye", "arange", "linspace", "randint", "randperm", "tril_indices", "triu_indices")
+_FACTORIES = (
+    "zeros",
+    "ones",
+    "empty",
+    "rand",
+    "randn",
+    "full",
+    "eye",
+    "arange",
+    "linspace",
+    "randint",
+    "randperm",
+    "tril_indices",
+    "triu_indices",
+)
 
 
 def _factory_rank(site: Site) -> int | None:
@@ -283,13 +334,21 @@ def _factory(site: Site) -> Value:
 @model("torch.finfo", "torch.iinfo")
 def _limits(site: Site) -> Value:
     kind = "float" if site.name == "torch.finfo" else "int"
-    return Instance(None, site.name, {n: Plain(kind) for n in ("min", "max", "eps", "tiny", "bits", "smallest_normal", "resolution")})
+    return Instance(
+        None,
+        site.name,
+        {n: Plain(kind) for n in ("min", "max", "eps", "tiny", "bits", "smallest_normal", "resolution")},
+    )
 
 
 @model("torch.Size")
 def _size(site: Site) -> Value:
     value = site.args[0] if site.args else Sequence("size", [])
-    return Sequence("size", value.items, value.elem) if isinstance(value, Sequence) else Sequence("size", None, Plain("int", True))
+    return (
+        Sequence("size", value.items, value.elem)
+        if isinstance(value, Sequence)
+        else Sequence("size", None, Plain("int", True))
+    )
 
 
 @model("torch.device")
@@ -297,7 +356,13 @@ def _device(site: Site) -> Value:
     return Plain("device")
 
 
-@model("torch.get_default_dtype", "torch.get_autocast_dtype", "torch.get_autocast_gpu_dtype", "torch.result_type", "torch.promote_types")
+@model(
+    "torch.get_default_dtype",
+    "torch.get_autocast_dtype",
+    "torch.get_autocast_gpu_dtype",
+    "torch.result_type",
+    "torch.promote_types",
+)
 def _dtype(site: Site) -> Value:
     return Plain("dtype")
 
@@ -363,14 +428,20 @@ def _insert(site: Site) -> Value:
 def _items(site: Site) -> Value:
     receiver = site.receiver
     if isinstance(receiver, Instance):
-        return Stream("dict_items", None, [Sequence("tuple", [Const(k), v]) for k, v in receiver.attrs.items() if k != "elem"])
+        return Stream(
+            "dict_items", None, [Sequence("tuple", [Const(k), v]) for k, v in receiver.attrs.items() if k != "elem"]
+        )
     return Stream("dict_items", Unknown("item"))
 
 
 @model("torch.nn.ModuleDict.values", "torch.nn.ParameterDict.values")
 def _values(site: Site) -> Value:
     receiver = site.receiver
-    return Stream("dict_values", None, list(receiver.attrs.values())) if isinstance(receiver, Instance) else Stream("dict_values", Unknown("value"))
+    return (
+        Stream("dict_values", None, list(receiver.attrs.values()))
+        if isinstance(receiver, Instance)
+        else Stream("dict_values", Unknown("value"))
+    )
 
 
 @model("torch.nn.ModuleDict.keys", "torch.nn.ParameterDict.keys")
@@ -411,7 +482,12 @@ def _parameters(site: Site) -> Value:
 @model("torch.nn.Module.named_parameters", "torch.nn.Module.named_buffers")
 def _named_parameters(site: Site) -> Value:
     role = "parameter" if site.name.endswith("parameters") else "buffer"
-    return Stream("generator", Sequence("tuple", [Plain("str"), Tensor(1.0, "float" if role == "parameter" else "", None, role, "", Origin(role))]))
+    return Stream(
+        "generator",
+        Sequence(
+            "tuple", [Plain("str"), Tensor(1.0, "float" if role == "parameter" else "", None, role, "", Origin(role))]
+        ),
+    )
 
 
 @model("torch.nn.Module.state_dict")
@@ -423,11 +499,30 @@ def _itself(site: Site) -> Value:
     return site.receiver if site.receiver is not None else NONE
 
 
-for _name in ("to", "cuda", "cpu", "float", "half", "double", "bfloat16", "train", "eval", "requires_grad_", "apply", "type", "to_empty", "share_memory"):
+for _name in (
+    "to",
+    "cuda",
+    "cpu",
+    "float",
+    "half",
+    "double",
+    "bfloat16",
+    "train",
+    "eval",
+    "requires_grad_",
+    "apply",
+    "type",
+    "to_empty",
+    "share_memory",
+):
     model(f"torch.nn.Module.{_name}")(_itself)
 
 
-@model("torch.nn.Module.register_full_backward_hook", "torch.nn.Module.register_full_backward_pre_hook", "torch.nn.Module.register_backward_hook")
+@model(
+    "torch.nn.Module.register_full_backward_hook",
+    "torch.nn.Module.register_full_backward_pre_hook",
+    "torch.nn.Module.register_backward_hook",
+)
 def _backward_hook(site: Site) -> Value:
     if isinstance(site.receiver, Instance):
         site.receiver.flags.add("backward hook")
@@ -486,7 +581,9 @@ def _at_least(site: Site) -> Value:
     tensor = as_tensor(site.arg(0, "tensors"))
     if tensor is None or len(site.args) > 1:
         return Sequence("tuple", None, Tensor(0.95, "", None, "result", "", site.origin()))
-    return Tensor(tensor.c, tensor.dtype, None if tensor.rank == 0 else tensor.rank, "result", tensor.subclass, site.origin())
+    return Tensor(
+        tensor.c, tensor.dtype, None if tensor.rank == 0 else tensor.rank, "result", tensor.subclass, site.origin()
+    )
 
 
 @model(*(f"torch.nn.modules.utils.{name}" for name in ("_single", "_pair", "_triple", "_quadruple")))

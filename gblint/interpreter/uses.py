@@ -15,7 +15,28 @@ NOT_TENSOR_KEYWORDS = frozenset({
     "approximate", "is_causal", "scale_factor", "diagonal", "descending", "largest", "sorted", "ord", "dropout_p",
     "memory_format", "requires_grad", "non_blocking", "end_dim", "start_dim", "correction", "unbiased",
 })  # fmt: skip
-SIZE_CALLS = frozenset({"range", "view", "reshape", "arange", "zeros", "ones", "empty", "randn", "rand", "full", "eye", "expand", "open", "isfile", "exists", "getenv", "Linear", "Conv2d"})
+SIZE_CALLS = frozenset(
+    {
+        "range",
+        "view",
+        "reshape",
+        "arange",
+        "zeros",
+        "ones",
+        "empty",
+        "randn",
+        "rand",
+        "full",
+        "eye",
+        "expand",
+        "open",
+        "isfile",
+        "exists",
+        "getenv",
+        "Linear",
+        "Conv2d",
+    }
+)
 
 
 class Uses:
@@ -103,7 +124,9 @@ def _call(uses: Uses, node: cst.Call) -> None:
         if not value:
             continue
         keyword = arg.keyword.value if arg.keyword is not None else ""
-        if keyword in NOT_TENSOR_KEYWORDS or (name in SIZE_CALLS and not keyword and not (from_torch and name == "expand")):
+        if keyword in NOT_TENSOR_KEYWORDS or (
+            name in SIZE_CALLS and not keyword and not (from_torch and name == "expand")
+        ):
             uses.plain.add(value)
         elif from_torch and arg is node.args[0] and not keyword and name not in SIZE_CALLS:
             uses.tensorish.add(value)

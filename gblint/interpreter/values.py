@@ -182,7 +182,9 @@ class Stream(Value):
 
     __slots__ = ("elem", "items", "kind", "passed_in")
 
-    def __init__(self, kind: str, elem: Value | None = None, items: list[Value] | None = None, passed_in: bool = False) -> None:
+    def __init__(
+        self, kind: str, elem: Value | None = None, items: list[Value] | None = None, passed_in: bool = False
+    ) -> None:
         self.kind = kind
         self.elem = elem
         self.items = items
@@ -222,7 +224,19 @@ class Function(Value):
     mark: "" or what Dynamo was told about it: "disable", "allow_in_graph", "nonstrict_trace", "custom_op", "jit", …
     """
 
-    __slots__ = ("binding", "chunk", "closure", "defaults", "info", "mark", "module", "name", "node", "owner", "qualname")
+    __slots__ = (
+        "binding",
+        "chunk",
+        "closure",
+        "defaults",
+        "info",
+        "mark",
+        "module",
+        "name",
+        "node",
+        "owner",
+        "qualname",
+    )
 
     def __init__(
         self,
@@ -282,7 +296,20 @@ class Compiled(Value):
 class Class(Value):
     """A class whose source is at hand (at module level, in a class, or made inside a function)."""
 
-    __slots__ = ("attrs", "chunk", "closure", "external", "info", "kind", "local_bases", "module", "mro", "names", "node", "own_names")
+    __slots__ = (
+        "attrs",
+        "chunk",
+        "closure",
+        "external",
+        "info",
+        "kind",
+        "local_bases",
+        "module",
+        "mro",
+        "names",
+        "node",
+        "own_names",
+    )
 
     def __init__(self, module: ModuleInfo, info: ClassInfo, closure: Environment | None = None) -> None:
         self.module = module
@@ -490,12 +517,22 @@ def _join_pair(a: Value, b: Value) -> Value | None:
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         keys = {*a.items, *b.items}
         empty = Unknown("missing key")
-        items = {k: join(a.items[k], b.items[k]) if k in a.items and k in b.items else a.items.get(k, b.items.get(k, empty)) for k in keys}
+        items = {
+            k: join(a.items[k], b.items[k]) if k in a.items and k in b.items else a.items.get(k, b.items.get(k, empty))
+            for k in keys
+        }
         elems = [e for e in (a.elem, b.elem) if e is not None]
         return Mapping(items, join_all(elems) if elems else None, a.exact and b.exact, a.kind, a.factory or b.factory)
     if isinstance(a, External) and isinstance(b, External) and a.dotted == b.dotted:
         return a
-    if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls and a.base == b.base and not a.attrs and not b.attrs:
+    if (
+        isinstance(a, Instance)
+        and isinstance(b, Instance)
+        and a.cls is b.cls
+        and a.base == b.base
+        and not a.attrs
+        and not b.attrs
+    ):
         return a
     return None
 

@@ -66,7 +66,11 @@ class Analyst:
         return Worker(Project(list(paths), [Path(p) for p in settings.search_paths]), settings)
 
     def run(
-        self, source: str, mode: str = "explicit", files: Mapping[str, str] | None = None, settings: Settings = Settings()
+        self,
+        source: str,
+        mode: str = "explicit",
+        files: Mapping[str, str] | None = None,
+        settings: Settings = Settings(),
     ) -> UnitResult:
         """The result of one program, with other files beside it."""
         path = self.write(source)
@@ -76,13 +80,19 @@ class Analyst:
         assert result.internal == []
         return result
 
-    def findings(self, source: str, mode: str = "explicit", settings: Settings = Settings()) -> list[tuple[int, str, str]]:
+    def findings(
+        self, source: str, mode: str = "explicit", settings: Settings = Settings()
+    ) -> list[tuple[int, str, str]]:
         """(row, code, consequence) of every finding in a program, rows counted from its own first line."""
         start = HEADER.count("\n") + (1 if source.startswith("\n") else 0)
         return [(f.row - start, f.code, f.consequence) for f in self.run(source, mode, settings=settings).findings]
 
     def check(
-        self, source: str, mode: str = "explicit", files: Mapping[str, str] | None = None, settings: Settings = Settings()
+        self,
+        source: str,
+        mode: str = "explicit",
+        files: Mapping[str, str] | None = None,
+        settings: Settings = Settings(),
     ) -> UnitResult:
         """Run a program and compare its findings, in all files, with those it announces."""
         result = self.run(source, mode, files, settings)

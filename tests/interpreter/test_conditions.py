@@ -43,7 +43,15 @@ def test_a_side_that_is_never_taken_is_not_run(analyst: Analyst, test: str) -> N
 
 @pytest.mark.parametrize(
     "test",
-    ["x.shape[0] > 2", "len(x) > 2", "x.requires_grad", "unheard_of()", "x.dim() == 3", "x.is_cuda", "isinstance(unheard_of(), str)"],
+    [
+        "x.shape[0] > 2",
+        "len(x) > 2",
+        "x.requires_grad",
+        "unheard_of()",
+        "x.dim() == 3",
+        "x.is_cuda",
+        "isinstance(unheard_of(), str)",
+    ],
 )
 def test_both_sides_of_an_open_condition_are_run(analyst: Analyst, test: str) -> None:
     analyst.check(f"""

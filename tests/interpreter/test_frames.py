@@ -22,7 +22,14 @@ def test_a_break_in_a_straight_line_splits(analyst: Analyst) -> None:
 
 @pytest.mark.parametrize(
     "block",
-    ["for _ in range(9)", "while x.shape[0] > 1", "try", "with scope()", "with Manager()", "with unheard_of(), scope()"],
+    [
+        "for _ in range(9)",
+        "while x.shape[0] > 1",
+        "try",
+        "with scope()",
+        "with Manager()",
+        "with unheard_of(), scope()",
+    ],
 )
 def test_a_break_that_cannot_be_resumed_drops_the_frame(analyst: Analyst, block: str) -> None:
     analyst.check(f"""

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from gblint.interpreter.values import Const, Instance, Mapping, Plain, Sequence, Tensor, Union, as_tensor, tensor_certainty
+from gblint.interpreter.values import (
+    Const,
+    Instance,
+    Mapping,
+    Plain,
+    Sequence,
+    Tensor,
+    Union,
+    as_tensor,
+    tensor_certainty,
+)
 from tests.interpreter.programs import Analyst
 
 
-def parameter(analyst: Analyst, annotation: str = "", default: str = "", use: str = "pass", before: str = "pass") -> object:
+def parameter(
+    analyst: Analyst, annotation: str = "", default: str = "", use: str = "pass", before: str = "pass"
+) -> object:
     """The value of the second parameter of a forward, declared and used like this."""
     declared = "p" + (f": {annotation}" if annotation else "") + (f" = {default}" if default else "")
     (value,) = analyst.seen(
@@ -52,7 +64,9 @@ def test_annotations_are_believed(analyst: Analyst, annotation: str, certainty: 
     assert tensor_certainty(value) == pytest.approx(certainty)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("annotation", ["list[Tensor]", "List['Tensor']", "tuple[Tensor, ...]", "Tuple[Tensor]", "Sequence[Tensor]"])
+@pytest.mark.parametrize(
+    "annotation", ["list[Tensor]", "List['Tensor']", "tuple[Tensor, ...]", "Tuple[Tensor]", "Sequence[Tensor]"]
+)
 def test_elements_of_annotated_sequences(analyst: Analyst, annotation: str) -> None:
     value = parameter(analyst, annotation, before="from collections.abc import Sequence")
     assert isinstance(value, Sequence)

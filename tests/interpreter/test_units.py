@@ -167,7 +167,11 @@ def test_settings_of_torch_hold_in_their_package(analyst: Analyst, name: str, ot
 
 def test_settings_made_by_a_function_do_not_reach_other_files(analyst: Analyst) -> None:
     setter = "def fast():\n    torch._dynamo.config.capture_scalar_outputs = True\n"
-    paths = [analyst.write(READS, "pkg/one.py"), analyst.write(setter, "pkg/two.py"), analyst.write("", "pkg/__init__.py")]
+    paths = [
+        analyst.write(READS, "pkg/one.py"),
+        analyst.write(setter, "pkg/two.py"),
+        analyst.write("", "pkg/__init__.py"),
+    ]
     worker = analyst.worker(*paths)
     assert worker.run(worker.project.info(paths[0]), "explicit").findings != []
 
@@ -253,12 +257,35 @@ def test_a_unit_gives_the_same_alone_after_another_and_twice(analyst: Analyst) -
 NAMES = st.sampled_from(["x", "y", "z", "n", "items", "table", "flag", "obj"])
 ATOMS = st.one_of(
     NAMES,
-    st.sampled_from(["None", "True", "0", "1.5", "'a'", "[]", "()", "{}", "...", "x.shape", "x.T", "obj.value", "obj.other", "self", "unheard_of"]),
+    st.sampled_from(
+        [
+            "None",
+            "True",
+            "0",
+            "1.5",
+            "'a'",
+            "[]",
+            "()",
+            "{}",
+            "...",
+            "x.shape",
+            "x.T",
+            "obj.value",
+            "obj.other",
+            "self",
+            "unheard_of",
+        ]
+    ),
 )
 EXPRESSIONS = st.recursive(
     ATOMS,
     lambda e: st.one_of(
-        st.builds("({} {} {})".format, e, st.sampled_from(["+", "*", "@", "%", "**", "<<", "|", "<", "==", "is", "in", "not in", "and", "or"]), e),
+        st.builds(
+            "({} {} {})".format,
+            e,
+            st.sampled_from(["+", "*", "@", "%", "**", "<<", "|", "<", "==", "is", "in", "not in", "and", "or"]),
+            e,
+        ),
         st.builds("({} if {} else {})".format, e, e, e),
         st.builds("{}[{}]".format, NAMES, e),
         st.builds("{}[{}:{}, ...]".format, NAMES, e, e),
@@ -267,10 +294,29 @@ EXPRESSIONS = st.recursive(
         st.builds("[{} for {} in {} if {}]".format, e, NAMES, e, e),
         st.builds("{{{}: {} for {} in {}}}".format, e, e, NAMES, e),
         st.builds("(lambda {}, *a, k={}: {})({})".format, NAMES, e, e, e),
-        st.builds("{}.{}({})".format, NAMES, st.sampled_from(["sum", "item", "append", "get", "update", "method", "view", "format"]), e),
+        st.builds(
+            "{}.{}({})".format,
+            NAMES,
+            st.sampled_from(["sum", "item", "append", "get", "update", "method", "view", "format"]),
+            e,
+        ),
         st.builds(
             "{}({}, {})".format,
-            st.sampled_from(["helper", "Thing", "getattr", "isinstance", "zip", "map", "max", "print", "torch.where", "np.sqrt", "functools.partial"]),
+            st.sampled_from(
+                [
+                    "helper",
+                    "Thing",
+                    "getattr",
+                    "isinstance",
+                    "zip",
+                    "map",
+                    "max",
+                    "print",
+                    "torch.where",
+                    "np.sqrt",
+                    "functools.partial",
+                ]
+            ),
             e,
             e,
         ),
@@ -294,7 +340,9 @@ SIMPLE = st.one_of(
     st.builds("return {}".format, EXPRESSIONS),
     st.builds("raise {}".format, EXPRESSIONS),
     st.builds("{}".format, EXPRESSIONS),
-    st.sampled_from(["pass", "graph_break()", "import absent.thing as y", "yield x", "raise", "import torch.nn.functional as z"]),
+    st.sampled_from(
+        ["pass", "graph_break()", "import absent.thing as y", "yield x", "raise", "import torch.nn.functional as z"]
+    ),
 )
 
 

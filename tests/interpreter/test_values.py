@@ -44,7 +44,9 @@ def test_joined_tensors_keep_what_both_agree_on() -> None:
     assert (both.dtype, both.rank, both.role) == ("", 2, "")
 
 
-@pytest.mark.parametrize("other", [NONE, Const(3), Plain("str"), Unknown(), Sequence("list", []), Tensor(0.2), Mapping()])
+@pytest.mark.parametrize(
+    "other", [NONE, Const(3), Plain("str"), Unknown(), Sequence("list", []), Tensor(0.2), Mapping()]
+)
 def test_certainty_never_decays(other: Value) -> None:
     value: Value = Tensor(0.8)
     for _ in range(10):
