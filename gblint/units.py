@@ -55,7 +55,7 @@ class Worker:
         self.settings = settings
         self._machine: Machine | None = None
         self._package_settings: dict[str, dict[str, str]] | None = None
-        self._key = settings_key(settings)
+        self._key = settings_key(settings) if project.cache is not None else ""
 
     # -- cache -----------------------------------------------------------------------------------------------------
 
@@ -120,7 +120,8 @@ class Worker:
         asked = sorted(used.asked)
         result = UnitResult(
             info.path, mode, findings, sorted(machine.reached), calls.pack(),
-            roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut, [*roots.internal, *sorted(machine.rule_errors)],
+            roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut,
+            [*roots.internal, *sorted(machine.rule_errors)],
             roots.by_script, sorted((p, self.project.digest(p)) for p in used.files),
             asked, self.project.places(asked), self.project.signature,
         )  # fmt: skip
@@ -149,7 +150,8 @@ class Worker:
         return self._machine
 
     def torch_settings(self, info: ModuleInfo) -> dict[str, str]:
-        """Torch config values in force for the roots of a file, by dotted name: set in the file itself or in its package.
+        """Torch config values in force for the roots of a file, by dotted name: set in the file itself or in its
+        package.
 
         Scripts in one folder do not share settings: each is a program of its own.
         """
