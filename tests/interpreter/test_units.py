@@ -363,10 +363,12 @@ def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         made("while {}:\n{}\n    continue", EXPRESSIONS, body),
         made("try:\n{}\nexcept (ValueError, KeyError) as y:\n{}\nfinally:\n{}", body, body, body),
         made("with {} as {}, torch.no_grad():\n{}", EXPRESSIONS, NAMES, body),
-        made("match {}:\n    case [{}, *_]:\n        pass\n    case Thing(value=y) | {{'a': y}}:\n        pass\n    case _:\n        y = {}",
+        made("match {}:\n    case [{}, *_]:\n        pass\n    case Thing(value=y) | {{'a': y}}:\n"
+            "        pass\n    case _:\n        y = {}",
              EXPRESSIONS, st.sampled_from(["a", "_", "1", "None"]), EXPRESSIONS),
         made("def inner(x=None, *y, **z):\n    nonlocal n\n{}\ny = inner({})", body, EXPRESSIONS),
-        made("class Local(Thing):\n    a = {}\n    def method(self, x):\n        return super().method({})\nobj = Local({})", ATOMS, ATOMS, ATOMS),
+        made("class Local(Thing):\n    a = {}\n    def method(self, x):\n        return super().method({})\n"
+            "obj = Local({})", ATOMS, ATOMS, ATOMS),
     )  # fmt: skip
 
 
@@ -401,7 +403,7 @@ def parses(text: str) -> bool:
     return True
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(body=st.lists(STATEMENTS, min_size=1, max_size=5))
 def test_no_program_makes_the_interpreter_fail(body: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     lines = "\n".join("        " + line for statement in body for line in statement.splitlines())

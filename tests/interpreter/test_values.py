@@ -150,7 +150,7 @@ NESTED = st.recursive(
 )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(st.lists(NESTED, min_size=1, max_size=9))
 def test_joins_are_bounded_and_keep_the_surest_tensor(values: list[Value]) -> None:
     joined = join_all(values)
@@ -160,7 +160,7 @@ def test_joins_are_bounded_and_keep_the_surest_tensor(values: list[Value]) -> No
     assert (found.c if found is not None else None) == best
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(NESTED, NESTED)
 def test_joining_what_is_covered_adds_no_alternative(a: Value, b: Value) -> None:
     joined = join(a, b)
