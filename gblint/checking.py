@@ -145,9 +145,7 @@ def _patterns(root: Path, pattern: str) -> Patterns:
     return Patterns(root, [pattern])
 
 
-def check_selectors(
-    choice: Layer | Config, per_file: Iterable[tuple[str, tuple[str, ...]]], where: str
-) -> None:
+def check_selectors(choice: Layer | Config, per_file: Iterable[tuple[str, tuple[str, ...]]], where: str) -> None:
     """Raises GblintError for a selector that no rule answers to; `where` starts the message."""
     names = {*(choice.select or ()), *choice.ignore, *choice.extend_select}
     names.update(code for _, codes in per_file for code in codes)

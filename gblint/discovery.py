@@ -158,9 +158,7 @@ class _Entry(NamedTuple):
     problem: str
 
 
-def _walk(
-    top: Path, excluded: Callable[[str], Patterns], warnings: list[str], shallow: bool = False
-) -> Iterator[str]:
+def _walk(top: Path, excluded: Callable[[str], Patterns], warnings: list[str], shallow: bool = False) -> Iterator[str]:
     """Absolute paths of the Python files below a folder; shallow: of the folders in it only packages are entered."""
     pending = [(str(top), _rules_above(top))]
     while pending:

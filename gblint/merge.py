@@ -19,7 +19,8 @@ DEMOTED = 0.5
 
 
 def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Analysis:
-    """All findings in the wanted files. Breaks inside libraries are moved to the call in the project that leads there."""
+    """All findings in the wanted files. Breaks inside libraries are moved to the call in the project that leads
+    there."""
     own = set(project.files)
     reached = {(path, name) for r in results for path, name in r.reached}
     names = {f"{project.info(path).name}.{name}" for path, name in reached}
@@ -46,7 +47,8 @@ def _place(finding: Finding, own: set[str]) -> Finding | None:
     for step in reversed(finding.path):
         if step.filename in own:
             return msgspec.structs.replace(
-                finding, filename=step.filename, row=step.row, column=1, end_row=step.row, end_column=1, function=step.function,
+                finding, filename=step.filename, row=step.row, column=1, end_row=step.row, end_column=1,
+                function=step.function,
                 owner="library", library=outside, noqa_row=step.row,
             )  # fmt: skip
     return None

@@ -70,7 +70,8 @@ if TYPE_CHECKING:
     from gblint.knowledge import Knowledge
 
 __all__ = [
-    "NONE", "SKIPPED_PACKAGES", "Bound", "Branch", "Break", "Call", "Class", "ClassDef", "Compare", "Compiled", "Const", "Construct",
+    "NONE", "SKIPPED_PACKAGES", "Bound", "Branch", "Break", "Call", "Class", "ClassDef", "Compare", "Compiled",
+    "Const", "Construct",
     "Context", "DataScalar", "Delete", "Enter", "Entry", "Event", "External", "Format", "Function", "GetAttr",
     "Globals", "Import", "Index", "Instance", "Iterate", "Mapping", "Operator", "Partial", "Plain", "Raise", "Rule",
     "RuleMeta", "Sequence", "SetAttr", "Slice", "Stream", "Tensor", "Union", "Unknown", "Value", "as_tensor",

@@ -1,7 +1,8 @@
 """A loop is left across a graph break while its iterator is one over modules or a dict.
 
 What breaks:
-    A break in a `for` loop over a ModuleList, `zip` of ModuleLists, or the items or values of a dict whose body holds a `return` after the break: Dynamo then resumes within the
+    A break in a `for` loop over a ModuleList, `zip` of ModuleLists, or the items or values of a dict whose body holds
+    a `return` after the break: Dynamo then resumes within the
     loop, and must hand the iterator to the code that follows.
 Why Dynamo breaks:
     Dynamo cannot write down code that makes such an iterator anew, and gives up the frame.

@@ -32,7 +32,8 @@ TRACED_RANDOM = frozenset({"random", "uniform", "randint", "randrange", "seed", 
 TRACED_BYTES = frozenset({"decode", "__len__", "__getitem__", "__eq__"})
 OWNERS = (
     "datetime.datetime", "datetime.date", "datetime.time", "datetime.timedelta", "hashlib.md5", "hashlib.sha1",
-    "hashlib.sha256", "hashlib.sha512", "hashlib.new", "hashlib.blake2b", "_hashlib.HASH", "hashlib._Hash", "hashlib.HASH",
+    "hashlib.sha256", "hashlib.sha512", "hashlib.new", "hashlib.blake2b", "_hashlib.HASH", "hashlib._Hash",
+    "hashlib.HASH",
     "numpy.random.RandomState", "numpy.random.Generator", "numpy.random.default_rng",
     "numpy.random.mtrand.RandomState", "numpy.random._generator.Generator", "builtins.bytearray", "bytearray",
     "builtins.memoryview", "memoryview", "array.array", "queue.SimpleQueue", "multiprocessing.Queue",

@@ -1,7 +1,8 @@
 """A loop is left across a graph break while its iterator is an `enumerate` or `chain`.
 
 What breaks:
-    A break in a `for` loop over `enumerate` or functions of `itertools` whose body holds a `return` after the break: Dynamo then resumes within the
+    A break in a `for` loop over `enumerate` or functions of `itertools` whose body holds a `return` after the break:
+    Dynamo then resumes within the
     loop, and must hand the iterator to the code that follows.
 Why Dynamo breaks:
     The iterator is an object of eager code once it was handed over, and Dynamo has no model of it.

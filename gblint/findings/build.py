@@ -83,7 +83,8 @@ def _severity(draft: Draft, confidence: float) -> str:
 
 
 def _steps(draft: Draft) -> list[Step]:
-    """The call chain; each step's row is that of the call that leaves the function, the finding's own row for the last."""
+    """The call chain; each step's row is that of the call that leaves the function, the finding's own row for the
+    last."""
     steps: list[Step] = []
     for name, chunk, leaving in draft.path:
         row = chunk.span(leaving if leaving is not None else draft.node)[0]

@@ -6,7 +6,8 @@ import msgspec
 
 
 class Step(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """One call on the way from a compiled root to the finding: `function` is entered; the next call leaves it at `row`."""
+    """One call on the way from a compiled root to the finding: `function` is entered; the next call leaves it at
+    `row`."""
 
     function: str
     filename: str

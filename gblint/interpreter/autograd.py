@@ -71,7 +71,8 @@ def _backward(site: Site, cls: Class, context: Instance, result: Value) -> None:
 
 
 def _report_dirty(site: Site, forward: Function, wants_gradient: bool) -> None:
-    """`ctx.mark_dirty(x)` asks for `x` itself to be returned; else, and without gradients, eager code runs `forward`."""
+    """`ctx.mark_dirty(x)` asks for `x` itself to be returned; else, and without gradients, eager code runs
+    `forward`."""
     tree = tree_of(site.machine, forward)
     if not site.frame.traced or tree is None:
         return

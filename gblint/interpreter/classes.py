@@ -1,4 +1,5 @@
-"""Classes and their objects: ancestry, attribute lookup, construction, calls. nn.Module behaviour is in `modules.py`."""
+"""Classes and their objects: ancestry, attribute lookup, construction, calls. nn.Module behaviour is in
+`modules.py`."""
 
 from __future__ import annotations
 
@@ -458,11 +459,11 @@ def construct(
         return made if not isinstance(made, Unknown) else instance
     init = class_attr(machine, cls, "__init__")
     if isinstance(init, Function | Partial | Bound):
-        before = machine.drafts.open_log(frame)
+        machine.drafts.open_log(frame)
         try:
             machine.call(frame, init, [instance, *args], kwargs, node, opaque)
         finally:
-            _, breaks = machine.drafts.close_log(before)
+            _, breaks = machine.drafts.close_log()
         if kind == "module" and breaks is not None and isinstance(init, Function):
             enter_again(machine, frame, init, node)
     else:
@@ -620,13 +621,16 @@ def store_index(
 
 _BUILTIN_TYPES = {
     "builtins.int": ("int", "bool"), "builtins.float": ("float",), "builtins.bool": ("bool",), "builtins.str": ("str",),
-    "builtins.bytes": ("bytes",), "builtins.complex": ("complex",), "numbers.Number": ("int", "float", "bool", "complex", "number"),
+    "builtins.bytes": ("bytes",), "builtins.complex": ("complex",), "numbers.Number": ("int", "float", "bool",
+    "complex", "number"),
     "numbers.Integral": ("int", "bool"), "numbers.Real": ("int", "float", "bool"),
 }  # fmt: skip
 _SEQUENCE_TYPES = {
     "builtins.list": ("list",), "builtins.tuple": ("tuple", "size"), "builtins.set": ("set",), "torch.Size": ("size",),
-    "collections.abc.Sequence": ("list", "tuple", "size", "deque"), "typing.Sequence": ("list", "tuple", "size", "deque"),
-    "collections.abc.Iterable": ("list", "tuple", "size", "set", "deque"), "typing.Iterable": ("list", "tuple", "size", "set", "deque"),
+    "collections.abc.Sequence": ("list", "tuple", "size", "deque"), "typing.Sequence": ("list", "tuple", "size",
+    "deque"),
+    "collections.abc.Iterable": ("list", "tuple", "size", "set", "deque"), "typing.Iterable": ("list", "tuple",
+    "size", "set", "deque"),
     "collections.deque": ("deque",), "typing.List": ("list",), "typing.Tuple": ("tuple", "size"),
 }  # fmt: skip
 _MAPPING_TYPES = (
@@ -709,7 +713,7 @@ def _is_of_external(machine: Machine, value: Value, dotted: str) -> bool | None:
 
 def _tensor_is(value: Tensor, dotted: str) -> bool | None:
     if dotted in _TENSOR_TYPES:
-        return True if value.subclass != "ndarray" else False
+        return value.subclass != "ndarray"
     if dotted == "numpy.ndarray":
         return value.subclass == "ndarray"
     if dotted == "torch.nn.Parameter":

@@ -233,7 +233,8 @@ _ORDER = {
 
 
 def comparison(machine: Machine, frame: Frame, node: cst.Comparison) -> Test:
-    """The outcome of a comparison (chains: the last link stands for the value, a chain branches on each but the last)."""
+    """The outcome of a comparison (chains: the last link stands for the value, a chain branches on each but the
+    last)."""
     from gblint.interpreter.expressions import evaluate
 
     left_node, left = node.left, evaluate(machine, frame, node.left)

@@ -220,7 +220,8 @@ _LISTS_OF_TEXT = ("split", "rsplit", "splitlines", "partition", "rpartition")
 _TESTS = ("startswith", "endswith", "isdigit", "isalpha", "isupper", "islower", "isidentifier", "isspace")
 _NUMBERS = ("find", "rfind", "index", "count")
 _TEXTS = (
-    "lower", "upper", "strip", "lstrip", "rstrip", "replace", "join", "title", "capitalize", "zfill", "ljust", "rjust", "removeprefix",
+    "lower", "upper", "strip", "lstrip", "rstrip", "replace", "join", "title", "capitalize", "zfill", "ljust",
+    "rjust", "removeprefix",
     "removesuffix", "encode", "format_map", "expandtabs", "center",
 )  # fmt: skip
 

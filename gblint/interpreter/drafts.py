@@ -38,7 +38,8 @@ class Draft:
     """
 
     __slots__ = (
-        "answer", "certainty", "chunk", "consequence", "direct", "event", "function", "guards", "inner", "loops", "masked_by", "node", "path", "root", "rule",
+        "answer", "certainty", "chunk", "consequence", "direct", "event", "function", "guards", "inner", "loops",
+        "masked_by", "node", "path", "root", "rule",
     )  # fmt: skip
 
     def __init__(self, rule: Rule, answer: Break, node: cst.CSTNode, frame: Frame, root: RootLabel, event: str) -> None:
@@ -117,14 +118,13 @@ class Drafts:
             fatal = False  # callers can be split round the call, unless where they stand forbids it
         return ("frame-falls-back" if falls else "splits-graph"), None
 
-    def open_log(self, frame: Frame) -> int:
+    def open_log(self, frame: Frame) -> None:
         """Start to write down what a call from `frame` finds."""
         self._logs.append((frame, []))
-        return len(self._logs)
 
-    def close_log(self, position: int) -> tuple[list[tuple[Draft, int, int]], Draft | None]:
+    def close_log(self) -> tuple[list[tuple[Draft, int, int]], Draft | None]:
         """Stop; give what was found (guards and loops relative to the caller) and the break the caller feels."""
-        frame, log = self._logs.pop()
+        _, log = self._logs.pop()
         best: dict[int, tuple[Draft, int, int]] = {}
         for entry in log:
             old = best.get(id(entry[0]))

@@ -67,7 +67,8 @@ class Compare(Event):
 
 @dataclass(slots=True)
 class Operator(Event):
-    """A binary, comparison or in-place operator: "+", "**", "@", "==", "+=" …; unary: "-", "~", "abs" with right None."""
+    """A binary, comparison or in-place operator: "+", "**", "@", "==", "+=" …; unary: "-", "~", "abs" with right
+    None."""
 
     operator: str
     left: Value
@@ -167,7 +168,8 @@ class ClassDef(Event):
 
 @dataclass(slots=True)
 class Raise(Event):
-    """A raise statement that is reached. callee: dotted name of the exception class, "" if unknown; caught: a handler in
+    """A raise statement that is reached. callee: dotted name of the exception class, "" if unknown; caught: a handler
+    in
     the same region takes it."""
 
     callee: str

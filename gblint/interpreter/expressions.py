@@ -493,8 +493,7 @@ def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
     args, kwargs, opaque = call_arguments(machine, frame, node.args)
     if isinstance(callee, Unknown | Plain):
         return unknown_call(machine, frame, callee, args, kwargs, node)
-    value = machine.call(frame, callee, args, kwargs, node, opaque)
-    return value
+    return machine.call(frame, callee, args, kwargs, node, opaque)
 
 
 def super_value(machine: Machine, frame: Frame) -> Value:
@@ -529,14 +528,13 @@ def unknown_call(
         and name in machine.knowledge.tensor_only_names
         and not _is_object(machine, frame, node.func.value)
     ):
-        receiver = Tensor(0.7)
-        result = tensors.method(machine, frame, name, receiver, args, kwargs, node, False)
-        return result
+        return tensors.method(machine, frame, name, Tensor(0.7), args, kwargs, node, False)
     return Unknown(f"result of {name}()")
 
 
 def _is_object(machine: Machine, frame: Frame, node: cst.BaseExpression) -> bool:
-    """True for `self` and other objects of classes: what they hold under the name of a tensor method is a module or so."""
+    """True for `self` and other objects of classes: what they hold under the name of a tensor method is a module or
+    so."""
     return isinstance(evaluate_silently(machine, frame, node), Instance | Class)
 
 

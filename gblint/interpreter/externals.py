@@ -1,6 +1,8 @@
-"""Calls that leave the source at hand: torch, builtins, the stdlib, NumPy. Rules hear of each; models say what comes back.
+"""Calls that leave the source at hand: torch, builtins, the stdlib, NumPy. Rules hear of each; models say what comes
+back.
 
-Models of builtins and the stdlib are in `builtin_models.py` and `library_models.py`, those of torch in `torch_models.py`;
+Models of builtins and the stdlib are in `builtin_models.py` and `library_models.py`, those of torch in
+`torch_models.py`;
 each registers functions here by dotted name.
 """
 
@@ -76,7 +78,8 @@ class Site:
         return found
 
     def compare(self, value: Value, how: str) -> bool:
-        """Tell the rules that values like this one are compared with each other ("sort", "group"); True if that breaks."""
+        """Tell the rules that values like this one are compared with each other ("sort", "group"); True if that
+        breaks."""
         if not self.machine.listens(self.frame, "compare"):
             return False
         return self.machine.emit(self.frame, "compare", Compare(self.node, how, value, value)) is not None
@@ -264,8 +267,10 @@ def module_method(site: Site, method: str) -> Value:
 
 
 _OF_NUMBERS = frozenset({  # functions of NumPy that give a number for a number
-    "sqrt", "cbrt", "log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "ceil", "floor", "round", "rint", "trunc", "abs",
-    "absolute", "sin", "cos", "tan", "arctan", "arctan2", "sinh", "cosh", "tanh", "power", "square", "maximum", "minimum",
+    "sqrt", "cbrt", "log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "ceil", "floor", "round", "rint",
+    "trunc", "abs",
+    "absolute", "sin", "cos", "tan", "arctan", "arctan2", "sinh", "cosh", "tanh", "power", "square", "maximum",
+    "minimum",
     "floor_divide", "divide", "multiply", "add", "subtract", "prod", "sum", "mean", "max", "min", "clip", "sign", "mod",
     "remainder", "hypot", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "gcd", "lcm",
 })  # fmt: skip

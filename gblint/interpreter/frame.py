@@ -22,7 +22,8 @@ class Frame:
     traced: Dynamo symbolically executes it; otherwise the code runs eagerly and nothing is reported.
     starts: Dynamo starts a frame here (a root, or a function called from a frame that runs eagerly).
     fallen: the draft of the break that threw this frame back to eager, if any.
-    eager: frames of code Dynamo never sees on the stack up to here; helpers: those since the last constructor of a module.
+    eager: frames of code Dynamo never sees on the stack up to here; helpers: those since the last constructor of a
+    module.
     pure: 1 while it calls the body of a checkpoint or another operator of higher order, where side effects are refused;
         2 in all that runs there. given: parameters of such a body that still hold what was passed.
     guards: unresolved conditions between the root and the current statement.
@@ -30,8 +31,10 @@ class Frame:
     """
 
     __slots__ = (
-        "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given", "global_names",
-        "guards", "hard", "helpers", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names", "pure", "returns", "starts", "traced", "yields",
+        "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given",
+        "global_names",
+        "guards", "hard", "helpers", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names",
+        "pure", "returns", "starts", "traced", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -73,7 +76,8 @@ class Frame:
         self.nonlocal_names: set[str] = set()
 
     def push(self, block: str, loop: cst.For | cst.While | None = None, source: Value | None = None) -> None:
-        """Enter a block ("loop", "try", "user-with", "with", "generator", "comprehension"); loop: its statement; source: what it iterates."""
+        """Enter a block ("loop", "try", "user-with", "with", "generator", "comprehension"); loop: its statement;
+        source: what it iterates."""
         if loop is not None:
             self.loop_nodes.append(loop)
             self.iterated.append(source)

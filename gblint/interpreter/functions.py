@@ -477,7 +477,8 @@ def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value:
 
 
 def apply(machine: Machine, scope: Frame, decorator: Value | None, value: Value) -> Value:
-    """decorator(value) for a decorator whose source is at hand; the undecorated value if nothing callable comes of it."""
+    """decorator(value) for a decorator whose source is at hand; the undecorated value if nothing callable comes of
+    it."""
     if not isinstance(decorator, Function | Bound | Partial | Class | Instance):
         return value
     if (

@@ -273,10 +273,10 @@ def believe_annotation(machine: Machine, function: Function, tree: FunctionTree,
             return union_of([m for m in value.members if not isinstance(m, Unknown)]) or value
         return value
     if isinstance(value, Tensor):
-        if as_tensor(promised) is not None:
-            return Tensor(
-                max(value.c, as_tensor(promised).c), value.dtype, value.rank, value.role, value.subclass, value.origin
-            )  # type: ignore[union-attr]
+        tensor = as_tensor(promised)
+        if tensor is not None:
+            certainty = max(value.c, tensor.c)
+            return Tensor(certainty, value.dtype, value.rank, value.role, value.subclass, value.origin)
         return promised if isinstance(promised, Plain) and promised.type in BUILTIN else value
     return promised
 
@@ -375,7 +375,8 @@ def contradicts_tensor(machine: Machine, uses: Uses, name: str) -> bool:
 
 
 def supports_tensor(machine: Machine, uses: Uses, name: str) -> int:
-    """Evidence that a name is a tensor: 2 for a method only tensors have, 1 for shape-like attributes or torch calls."""
+    """Evidence that a name is a tensor: 2 for a method only tensors have, 1 for shape-like attributes or torch
+    calls."""
     only = machine.knowledge.tensor_only_names
     if any(a in only for a in uses.calls_on.get(name, ())):
         return 2

@@ -236,7 +236,8 @@ class Machine:
     def _call_union(
         self, frame: Frame, callee: Union, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
     ) -> Value:
-        """Modules are all tried (a ModuleList holds several kinds); of other callables the first known one stands for all."""
+        """Modules are all tried (a ModuleList holds several kinds); of other callables the first known one stands for
+        all."""
         known = [
             m
             for m in callee.members
@@ -341,17 +342,18 @@ class Machine:
             self.drafts.replay(frame, node, memo.drafts, memo.breaks)
             return memo.value
         self.active.append(identity)
-        before = self.drafts.open_log(frame)
+        self.drafts.open_log(frame)
         try:
-            value, child = functions.run(self, frame, function, tree, args, kwargs, node, opaque, starts)
+            value, _ = functions.run(self, frame, function, tree, args, kwargs, node, opaque, starts)
         finally:
             self.active.pop()
-            log, breaks = self.drafts.close_log(before)
+            log, breaks = self.drafts.close_log()
         contexts[key] = Memo(value, log, breaks, (function, args, kwargs))
         return value
 
     def _helper_depth(self, function: Function | None) -> int:
-        """How many frames below a guessed constructor are followed; a framework's own methods do little that is seen."""
+        """How many frames below a guessed constructor are followed; a framework's own methods do little that is
+        seen."""
         if function is None or function.owner is None or os.path.dirname(function.module.path) == self.home:
             return HELPER_DEPTH
         return 1

@@ -74,7 +74,8 @@ def hasattr_module(machine: Machine, name: str) -> bool:
 
 
 MODULE_METHODS = frozenset({
-    "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children", "modules", "named_modules",
+    "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children", "modules",
+    "named_modules",
     "state_dict", "load_state_dict", "to", "cuda", "cpu", "float", "half", "double", "bfloat16", "train", "eval",
     "requires_grad_", "zero_grad", "apply", "register_buffer", "register_parameter", "register_module", "add_module",
     "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook", "register_backward_hook",

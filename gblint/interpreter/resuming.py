@@ -1,6 +1,7 @@
 """Whether Dynamo can resume after a break: which blocks forbid it, and the way it looks for loops.
 
-Dynamo reads the bytecode on from the break up to the first return. A jump back to before the break means a loop, and the
+Dynamo reads the bytecode on from the break up to the first return. A jump back to before the break means a loop, and
+the
 whole frame then runs eagerly. So a break in a loop body is survived if a `return` comes after it, in the order of the
 text, before the body ends (measured: `if done(x): return x` as the last statement of a loop splits the graph).
 """

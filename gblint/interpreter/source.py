@@ -58,7 +58,8 @@ class Chunk:
         if not self.tree.shift:
             return statements  # type: ignore[return-value]
         wrapper = statements[0]
-        assert isinstance(wrapper, cst.If) and isinstance(wrapper.body, cst.IndentedBlock)
+        assert isinstance(wrapper, cst.If)
+        assert isinstance(wrapper.body, cst.IndentedBlock)
         return list(wrapper.body.body)
 
     def span(self, node: cst.CSTNode) -> tuple[int, int, int, int]:

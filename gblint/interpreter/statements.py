@@ -43,10 +43,7 @@ UNROLL = 4  # exact items a for loop is run over one by one
 
 def execute(machine: Machine, frame: Frame, body: cst.BaseSuite) -> bool:
     """Run a suite; False if it ends in return, raise, break or continue on every path."""
-    for statement in body.body:
-        if not execute_statement(machine, frame, statement):
-            return False
-    return True
+    return all(execute_statement(machine, frame, statement) for statement in body.body)
 
 
 def execute_statement(machine: Machine, frame: Frame, statement: cst.CSTNode) -> bool:
@@ -59,10 +56,7 @@ def execute_statement(machine: Machine, frame: Frame, statement: cst.CSTNode) ->
 
 
 def _line(machine: Machine, frame: Frame, node: cst.SimpleStatementLine) -> bool:
-    for small in node.body:
-        if not _small(machine, frame, small):
-            return False
-    return True
+    return all(_small(machine, frame, small) for small in node.body)
 
 
 def _small(machine: Machine, frame: Frame, statement: cst.CSTNode) -> bool:

@@ -96,7 +96,7 @@ def _arithmetic_dtype(symbol: str, kinds: list[str]) -> str:
         return "bool" if "bool" in kinds and "int" not in kinds else promoted(kinds)
     dtype = promoted(kinds)
     if symbol == "/":
-        return "complex" if dtype == "complex" else ("float" if dtype else "float")
+        return "complex" if dtype == "complex" else "float"
     return "int" if dtype == "bool" and symbol in ("+", "-", "**", "//", "%") and kinds != ["bool", "bool"] else dtype
 
 
@@ -513,10 +513,12 @@ def _requires_grad(machine: Machine, tensor: Tensor, args: list[Value], kwargs: 
 
 
 _SPECIAL_METHODS = {
-    "bool": _cast("bool"), "float": _cast("float"), "double": _cast("float"), "half": _cast("float"), "bfloat16": _cast("float"),
+    "bool": _cast("bool"), "float": _cast("float"), "double": _cast("float"), "half": _cast("float"), "bfloat16":
+    _cast("float"),
     "long": _cast("int"), "int": _cast("int"), "short": _cast("int"), "byte": _cast("int"), "char": _cast("int"),
     "to": _to, "type": _to, "type_as": _to, "size": _size, "numel": _symbolic_int, "nelement": _symbolic_int,
-    "element_size": _symbolic_int, "stride": _size, "dim": _dim, "ndimension": _dim, "__len__": _symbolic_int, "item": _item, "tolist": _tolist,
+    "element_size": _symbolic_int, "stride": _size, "dim": _dim, "ndimension": _dim, "__len__": _symbolic_int, "item":
+    _item, "tolist": _tolist,
     "flatten": _flat, "ravel": _flat, "data_ptr": _data_ptr, "untyped_storage": _storage,
     "numpy": _numpy, "unsqueeze": _ranked(1), "squeeze": _ranked(-1), "view": _view, "reshape": _view,
     "requires_grad_": _requires_grad, "to_sparse": lambda m, t, a, k: Tensor(t.c, t.dtype, t.rank, "result", "sparse"),

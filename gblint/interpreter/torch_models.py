@@ -69,8 +69,10 @@ for _name in (
 ):
     model(_name)(lambda site: TRUE if site.frame.traced else FALSE)
 for _name in (
-    "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state", "torch.compiler.is_exporting",
-    "torch.jit._state.is_scripting", "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary", "torch.cuda.is_current_stream_capturing",
+    "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state",
+    "torch.compiler.is_exporting",
+    "torch.jit._state.is_scripting", "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary",
+    "torch.cuda.is_current_stream_capturing",
 ):  # fmt: skip
     model(_name)(lambda site: FALSE)
 

@@ -41,7 +41,8 @@ SIZE_CALLS = frozenset(
 
 class Uses:
     """Evidence by name. attributes: names read off it; truth: tested bare; strings: compared with or indexed by a
-    string; bounds: bound of a slice or compared with a size; plain: passed where no tensor may stand; called; iterated; tensorish: used in an operator with `@`,
+    string; bounds: bound of a slice or compared with a size; plain: passed where no tensor may stand; called;
+    iterated; tensorish: used in an operator with `@`,
     indexed by None or an ellipsis, or passed to a function of torch."""
 
     __slots__ = ("attributes", "bounds", "called", "calls_on", "plain", "strings", "tensorish", "truth")

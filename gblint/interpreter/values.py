@@ -83,7 +83,8 @@ class Tensor(Value):
 
     c: certainty (0..1) that the value is a tensor at all, set where the doubt arises.
     dtype: "bool", "int", "float", "complex" or "" (unknown). rank: number of dimensions or None (unknown).
-    role: "input", "parameter", "buffer", "result" (made in the region), "constant" (made there of a number) or "" (unknown).
+    role: "input", "parameter", "buffer", "result" (made in the region), "constant" (made there of a number) or ""
+    (unknown).
     subclass: "" for a plain tensor, else "sparse", "nested", "ndarray" (a NumPy array Dynamo traces), or a class name.
     integers: for an integer 0-d tensor made from Python numbers (its value is a constant), unused otherwise.
     """
