@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -177,19 +178,21 @@ def _in_function(info: ModuleInfo, row: int) -> bool:
     return any(f.start <= row <= f.end for f in info.functions)
 
 
+_OPERATORS = {">=": ge, ">": gt, "<=": le, "<": lt, "==": eq, "!=": ne}
+
+
 def applies(specifier: str, release: tuple[int, int]) -> bool:
-    """Whether a rule's torch range holds for a release: comma-separated `>=2.8`, `<2.15`, `==2.13`."""
+    """Whether a rule's torch range holds for a minor release: comma-separated `>=2.8`, `<2.15`, `==2.13`.
+
+    Raises ValueError if the range says something else.
+    """
     for part in specifier.split(","):
-        operator = part.strip().rstrip("0123456789.")
-        wanted = tuple(int(n) for n in part.strip()[len(operator) :].split(".")[:2])
-        holds = {
-            ">=": release >= wanted,
-            ">": release > wanted,
-            "<=": release <= wanted,
-            "<": release < wanted,
-            "==": release == wanted,
-        }
-        if not holds.get(operator, True):
+        text = part.strip()
+        operator = text.rstrip("0123456789. ")
+        if operator not in _OPERATORS:
+            raise ValueError(f"torch range {specifier!r}: write parts like '>=2.8', with one of {' '.join(_OPERATORS)}")
+        wanted = tuple(int(n) for n in text[len(operator) :].split(".")[:2])
+        if not _OPERATORS[operator](release, wanted):
             return False
     return True
 

@@ -1,0 +1,102 @@
+"""Torch ranges of rules, and the keys results are kept under."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gblint.analysis import Settings
+from gblint.index.cache import IndexCache
+from gblint.index.project import Project
+from gblint.units import Worker, applies, settings_key
+
+
+@pytest.mark.parametrize(
+    ("specifier", "holds"),
+    [
+        (">=2.8", "2.8 2.13 2.14 3.0"),
+        (">2.8", "2.13 2.14 3.0"),
+        ("<2.13", "2.7 2.8"),
+        ("<=2.13", "2.7 2.8 2.13"),
+        ("==2.13", "2.13"),
+        (">=2.8,<2.14", "2.8 2.13"),
+        (">= 2.8, < 2.14", "2.8 2.13"),
+        (">=2.8,!=2.13", "2.8 2.14 3.0"),
+        (">=2.14,<2.8", ""),
+    ],
+)
+def test_ranges_of_releases(specifier: str, holds: str) -> None:
+    releases = "2.7 2.8 2.13 2.14 3.0".split()
+    found = [r for r in releases if applies(specifier, (int(r.split(".")[0]), int(r.split(".")[1])))]
+    assert found == holds.split()
+
+
+@pytest.mark.parametrize("specifier", ["2.8", "~=2.8", "", "=>2.8"])
+def test_a_range_that_cannot_be_read_is_an_error(specifier: str) -> None:
+    with pytest.raises(ValueError, match="torch range"):
+        applies(specifier, (2, 13))
+
+
+def make(tmp_path: Path, settings: Settings, **files: str) -> tuple[Worker, list[Path]]:
+    paths = [tmp_path / f"{name}.py" for name in files]
+    for path, text in zip(paths, files.values(), strict=True):
+        path.write_text(text)
+    cache = IndexCache(tmp_path / "cache")
+    return Worker(Project(paths, [], cache), settings), paths
+
+
+def test_keys_tell_files_modes_and_settings_apart(tmp_path: Path) -> None:
+    files = {"a": "x = 1\n", "b": "import torch\ntorch._dynamo.config.capture_scalar_outputs = True\n"}
+    keys: set[str] = set()
+    for settings in (
+        Settings(),
+        Settings(target_torch="2.8"),
+        Settings(roots=("a:f",)),
+        Settings(search_paths=("lib",)),
+    ):
+        worker, paths = make(tmp_path, settings, **files)
+        keys |= {
+            worker.unit_key(worker.project.info(path), mode)
+            for path in paths
+            for mode in ("explicit", "modules", "all")
+        }
+    assert len(keys) == 4 * 2 * 3
+
+
+def test_a_torch_setting_in_the_file_is_part_of_its_key(tmp_path: Path) -> None:
+    plain, (path,) = make(tmp_path, Settings(), a="import torch\n\nf = torch.compile(abs)\n")
+    before = plain.unit_key(plain.project.info(path), "explicit")
+    setting = "import torch\ntorch._dynamo.config.capture_scalar_outputs = True\nf = torch.compile(abs)\n"
+    other, (path,) = make(tmp_path, Settings(), a=setting)
+    assert other.unit_key(other.project.info(path), "explicit") != before
+
+
+def test_the_number_of_processes_changes_no_key() -> None:
+    assert settings_key(Settings(jobs=8)) == settings_key(Settings())
+
+
+def test_a_result_is_remembered_only_while_all_it_rests_on_is_unchanged(tmp_path: Path) -> None:
+    files = {"a": "import torch\nfrom b import g\n\nf = torch.compile(g)\n", "b": "def g(x):\n    return x\n"}
+    worker, (path, other) = make(tmp_path, Settings(), **files)
+    info = worker.project.info(path)
+    assert worker.cached(info, "explicit") is None
+    result = worker.run(info, "explicit")
+    worker.remember(info, "explicit", result)
+    assert worker.cached(info, "explicit") == result
+    assert worker.cached(info, "modules") is None
+    files["b"] = "def g(x):\n    return print(x)\n"
+    again, _ = make(tmp_path, Settings(), **files)
+    again.project.cache = worker.project.cache
+    assert str(other) in dict(result.files)
+    assert again.cached(again.project.info(path), "explicit") is None
+
+
+def test_a_result_with_errors_of_gblint_is_not_kept(tmp_path: Path) -> None:
+    worker, (path,) = make(tmp_path, Settings(), a="import torch\n\nf = torch.compile(abs)\n")
+    info = worker.project.info(path)
+    result = worker.run(info, "explicit")
+    result.internal.append("a rule failed")
+    worker.remember(info, "explicit", result)
+    assert worker.cached(info, "explicit") is None
+    assert Worker(Project([path], []), Settings()).cached(info, "explicit") is None
