@@ -74,7 +74,7 @@ class Chunk:
 class Forest:
     """Parses stretches of files and keeps the most recent trees, bounded by the size of their text."""
 
-    def __init__(self, limit: int = 3_000_000) -> None:
+    def __init__(self, limit: int = 2_000_000) -> None:
         self._trees: OrderedDict[str, Tree] = OrderedDict()
         self._size = 0
         self._limit = limit
