@@ -32,13 +32,15 @@ Array = NDArray[np.float64]
 
 ROOT_KINDS = ("assumed", "guessed")  # as against explicit
 SHARED = ("intercept", "certainty", "guard", "masked", *ROOT_KINDS, "program")
-# Strength of the pull towards 0, as 1 / variance: a rule's own weight is expected within ±0.7, others within ±1.4.
-PULL_RULE, PULL_SHARED = 2.0, 0.5
+# Strength of the pull towards 0, as 1 / variance: weights of rules are expected within ±1, the shared ones within ±1.4.
+# Cross-validation is flat around these.
+PULL_RULE, PULL_SHARED = 1.0, 0.5
+PULL_PROGRAM = 2.0  # stronger, or how sure explicit roots are would be lost: they are seen in programs alone
 PULL_CERTAINTY, CERTAINTY = 4.0, 1.0  # towards taking the interpreter's certainties at their word
 FOLDS = 10
 BINS = 10
 UNKNOWN_PRIOR = 0.9  # of a rule that is no longer there
-THRESHOLDS = (0.0, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7)
+THRESHOLDS = (0.0, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7)
 FIGURES = ("recall_lines", "precision", "recall_lines_id", "precision_id")
 
 
@@ -108,7 +110,8 @@ def fit(examples: Sequence[Example]) -> Table:
     features = _features(examples, rules)
     offset = np.array([log_odds(example.prior) for example in examples])
     hits = np.array([float(example.hit) for example in examples])
-    pull = np.array([PULL_CERTAINTY if n == "certainty" else PULL_SHARED for n in SHARED] + [PULL_RULE] * len(rules))
+    special = {"certainty": PULL_CERTAINTY, "program": PULL_PROGRAM}
+    pull = np.array([special.get(name, PULL_SHARED) for name in SHARED] + [PULL_RULE] * len(rules))
     target = np.array([CERTAINTY if name == "certainty" else 0.0 for name in names])
     used = np.ones(len(names), dtype=bool)
     weights = _maximum(features, offset, hits, pull, target, used)
@@ -135,12 +138,19 @@ def _features(examples: Sequence[Example], rules: Sequence[str]) -> Array:
 def _maximum(features: Array, offset: Array, hits: Array, pull: Array, target: Array, used: NDArray[np.bool_]) -> Array:
     """Newton's method on the penalised likelihood; columns that are not used get weight 0."""
     x, pull, target = features[:, used], pull[used], target[used]
+
+    def loss(at: Array) -> float:
+        odds = offset + x @ at
+        return float(np.sum(np.logaddexp(0, odds) - hits * odds) + np.sum(pull * (at - target) ** 2) / 2)
+
     found = target.copy()
-    for _ in range(50):
+    for _ in range(100):
         p = 1 / (1 + np.exp(-(offset + x @ found)))
         slope = x.T @ (hits - p) - pull * (found - target)
         step = np.linalg.solve((x.T * (p * (1 - p))) @ x + np.diag(pull), slope)
-        found += np.clip(step, -2.0, 2.0)
+        while loss(found + step) > loss(found) and np.abs(step).max() > 1e-9:
+            step /= 2  # a full step may overshoot where nearly all is certain
+        found = found + step
         if np.abs(step).max() < 1e-8:
             break
     weights = np.zeros(len(used))

@@ -15,7 +15,7 @@ import msgspec
 TABLE = Path(__file__).with_name("confidence.json")
 MOST_GUARDS = 6  # a further condition on the way tells nothing more
 SUREST = 0.98  # certainties closer to 0 or 1 than this say the same
-LEAST = 0.01  # a probability is never closer to 0 or 1
+LEAST = 0.001  # a probability is never closer to 0 or 1
 
 
 class RuleWeight(msgspec.Struct, frozen=True, array_like=True):
