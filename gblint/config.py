@@ -15,7 +15,7 @@ import msgspec
 
 from gblint.errors import GblintError, suggest
 
-MIN_CONFIDENCE = 0.5  # the best balance of recall and precision on recorded truth: `python -m gblint.devtools.fit`
+MIN_CONFIDENCE = 0.55  # the best balance of recall and precision on recorded truth: `python -m gblint.devtools.fit`
 ROOTS_MODES = ("auto", "explicit", "modules", "all")
 SIZE_LIMIT = 1_000_000
 
