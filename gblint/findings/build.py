@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
     from gblint.interpreter.values import Origin, Value
 
+SURE = 0.75  # from here on a finding is an error, below a warning
+
 
 def findings_of(machine: Machine, calls: Calls) -> list[Finding]:
     """The findings of the unit just run, by file and row; of several that answer one event the likeliest is kept.
@@ -79,7 +81,7 @@ def _heat(draft: Draft, root: str, graph: CallGraph) -> float:
 def _severity(draft: Draft, confidence: float) -> str:
     if draft.consequence == "masked":
         return "info"
-    return "error" if confidence >= 0.5 else "warning"
+    return "error" if confidence >= SURE else "warning"
 
 
 def _steps(draft: Draft) -> list[Step]:

@@ -128,7 +128,7 @@ def test_unknown_rules_in_settings_name_the_file(project, analyzer, gblint) -> N
 
 def test_minimum_confidence(project, analyzer, gblint) -> None:
     path = project({"a.py": ""}) / "a.py"
-    levels = (MIN_CONFIDENCE - 0.01, 0.5, 0.9)
+    levels = (MIN_CONFIDENCE - 0.01, MIN_CONFIDENCE, 0.9)
     analyzer.findings = [finding(path, row, confidence=level) for row, level in enumerate(levels, 1)]
     assert [row for _, row in found(check(gblint))] == [2, 3]
     assert [row for _, row in found(check(gblint, "--min-confidence", "0"))] == [1, 2, 3]
