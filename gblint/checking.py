@@ -232,7 +232,9 @@ def _analyse(group: _Group, options: Options, progress: Progress | None) -> tupl
     project = load_project(place, group.extents, group.files)
     environment = find_environment(config, place)
     base = config.root if config.source else place
-    search = [*project.search, *(base / text for text in config.src), *environment.site_packages]
+    # A package is no place that imports start from, even where its own folder was named on the command line.
+    sources = [folder for text in config.src if not ((folder := base / text) / "__init__.py").is_file()]
+    search = [*project.search, *sources, *environment.site_packages]
     settings = Settings(
         roots=config.roots,
         roots_mode=config.roots_mode,

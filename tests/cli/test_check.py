@@ -126,6 +126,14 @@ def test_unknown_rules_in_settings_name_the_file(project, analyzer, gblint) -> N
     assert "gblint.toml: no rule answers to `no-such-rule`" in result.err
 
 
+def test_a_package_named_by_its_folder_is_no_place_to_import_from(project, analyzer, gblint) -> None:
+    root = project({"lib/one/__init__.py": "", "lib/one/a.py": "", "lib/two/__init__.py": ""})
+    gblint("check", "--isolated", "lib/one", "lib/two")
+    searched = analyzer.calls[0]["settings"].search_paths
+    assert str(root / "lib") in searched
+    assert str(root / "lib/one") not in searched
+
+
 def test_minimum_confidence(project, analyzer, gblint) -> None:
     path = project({"a.py": ""}) / "a.py"
     levels = (MIN_CONFIDENCE - 0.01, MIN_CONFIDENCE, 0.9)
