@@ -602,6 +602,13 @@ def _ntuple_maker(site: Site) -> Value:
     return External("torch.nn.modules.utils._pair")
 
 
+@model("torch.nested.nested_tensor", "torch.nested.as_nested_tensor")
+def _nested(site: Site) -> Value:
+    layout = site.kwargs.get("layout")
+    jagged = isinstance(layout, External) and layout.dotted.endswith("jagged")
+    return Tensor(1.0, "float", None, "result", "" if jagged else "nested", site.origin())
+
+
 # -- sequence models ----------------------------------------------------------------------------------------------
 
 
