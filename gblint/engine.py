@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gblint.analysis import Analysis, Diagnostic, Progress, Settings, Stats
+from gblint.analysis import Analysis, Diagnostic, Progress, Settings
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
 from gblint.units import UnitResult, Worker
@@ -156,6 +156,3 @@ def _home(info: ModuleInfo) -> str:
 def _may_hold_modules(info: ModuleInfo) -> bool:
     """False if no class of the file can be an nn.Module: none has bases."""
     return any(c.bases for c in info.classes.values())
-
-
-__all__ = ["Engine", "Stats", "run"]

@@ -15,7 +15,6 @@ from gblint.interpreter.values import (
     Class,
     Function,
     Instance,
-    Plain,
     Sequence,
     Tensor,
     Unknown,
@@ -25,7 +24,7 @@ from gblint.interpreter.values import (
 from gblint.interpreter.walk import walk_scope
 
 if TYPE_CHECKING:
-    from gblint.interpreter.machine import Machine
+    pass
 
 CONTEXT = "torch.autograd.function.FunctionCtx"
 
@@ -119,8 +118,3 @@ def _save(site: Site) -> Value:
 @model(f"{CONTEXT}.mark_non_differentiable", f"{CONTEXT}.set_materialize_grads")
 def _nothing(site: Site) -> Value:
     return NONE
-
-
-def context_attribute(machine: Machine, name: str) -> Value | None:
-    """Attributes every context has."""
-    return Sequence("tuple", None, Plain("bool")) if name == "needs_input_grad" else None

@@ -24,7 +24,6 @@ from gblint.interpreter.values import (
     Stream,
     Super,
     Tensor,
-    Union,
     Unknown,
     Value,
     as_tensor,
@@ -424,5 +423,3 @@ for _name in dir(builtins):
     _object = getattr(builtins, _name)
     if isinstance(_object, type) and issubclass(_object, BaseException):
         model(f"builtins.{_name}")(lambda site: construct_external(site, site.name))
-
-__all__ = ["Super", "Union"]

@@ -807,6 +807,3 @@ def _note_annotations(info: ClassInfo, statement: cst.CSTNode) -> None:
             if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
                 text = cst.Module([]).code_for_node(small.annotation.annotation)
                 info.annotations[small.target.value] = (text, small.value is not None)
-
-
-__all__ = ["Call", "call_instance", "class_attr", "construct", "tree_of"]

@@ -11,8 +11,6 @@ from gblint.interpreter import tensors
 from gblint.interpreter.events import Branch, Compare, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
-    FALSE,
-    NONE,
     Bound,
     Class,
     Compiled,
@@ -466,6 +464,3 @@ def instance_test(machine: Machine, subject: Value, wanted: Value) -> bool | Non
 
     found = {classes.is_instance(machine, m, wanted) for m in members(subject)}
     return found.pop() if len(found) == 1 else None
-
-
-__all__ = ["COMPARISON", "FALSE", "NONE", "Test", "boolean_value", "comparison", "learn", "test", "truth", "under"]

@@ -38,7 +38,7 @@ class Draft:
     """
 
     __slots__ = (
-        "answer", "certainty", "chunk", "consequence", "direct", "event", "function", "guards", "inner", "loops",
+        "answer", "certainty", "chunk", "consequence", "event", "function", "guards", "inner", "loops",
         "masked_by", "node", "path", "root", "rule",
     )  # fmt: skip
 
@@ -57,7 +57,6 @@ class Draft:
         self.root = root
         self.consequence = "splits-graph"
         self.masked_by: Draft | None = None
-        self.direct = True
 
 
 def _path(frame: Frame) -> list[tuple[str, Chunk, cst.CSTNode | None]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gblint.interpreter import attributes, conditions, subscripts, tensors
-from gblint.interpreter.events import Call, Format, Globals, Iterate, Operator
+from gblint.interpreter.events import Format, Globals, Iterate, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.source import code
 from gblint.interpreter.values import (
@@ -731,5 +731,3 @@ _EVALUATORS: dict[type, Evaluator] = {
     cst.Await: _await,
     cst.Yield: _yield,
 }
-
-__all__ = ["Call", "evaluate", "evaluate_silently", "evaluate_text"]

@@ -19,7 +19,6 @@ from gblint.interpreter.events import Call, Compare, Construct
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
     NONE,
-    Class,
     Const,
     Instance,
     Mapping,
@@ -366,5 +365,3 @@ def of_type(machine: Machine, name: str | None, site: Site) -> Value:
 
 
 from gblint.interpreter import autograd, builtin_models, container_models, library_models, torch_models  # noqa: E402,F401
-
-__all__ = ["Class", "Const", "Site", "call", "construct_external", "model", "type_name"]

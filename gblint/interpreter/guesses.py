@@ -434,13 +434,3 @@ def plain_argument(machine: Machine, function: Function, tree: FunctionTree, nam
             else join_all([Plain(""), *[m for m in kinds if isinstance(m, Instance)]])
         )
     return promised
-
-
-__all__ = [
-    "annotation_value",
-    "believe_annotation",
-    "contradicts_tensor",
-    "parameter_guess",
-    "plain_argument",
-    "return_guess",
-]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -26,10 +25,8 @@ from gblint.interpreter.values import (
     External,
     Function,
     Instance,
-    Mapping,
     Partial,
     PyModule,
-    Sequence,
     Tensor,
     Union,
     Unknown,
@@ -447,7 +444,3 @@ def mark_input(value: Value) -> Value:
     if isinstance(value, Tensor) and value.role in ("", "result"):
         return Tensor(value.c, value.dtype, value.rank, "input", value.subclass, value.origin)
     return value
-
-
-Model = Callable[..., Value]
-__all__ = ["Const", "Machine", "Mapping", "OutOfBudget", "Sequence", "mark_input"]

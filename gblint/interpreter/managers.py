@@ -13,11 +13,9 @@ from gblint.interpreter.values import (
     Instance,
     Plain,
     Stream,
-    Tensor,
     Union,
     Unknown,
     Value,
-    as_tensor,
 )
 
 if TYPE_CHECKING:
@@ -87,6 +85,3 @@ def enter(machine: Machine, frame: Frame, manager: Value, node: cst.CSTNode) -> 
 def swallows(machine: Machine, node: cst.With) -> bool:
     """True if a manager may swallow an exception, so that the statement after is reached anyway."""
     return any("suppress" in cst.Module([]).code_for_node(item.item) for item in node.items)
-
-
-__all__ = ["Tensor", "as_tensor", "classify", "enter", "swallows"]

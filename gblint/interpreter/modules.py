@@ -265,6 +265,3 @@ def example(machine: Machine, cls: Class, frame: Frame) -> Instance:
     elif classes.kind_of(machine, cls) == "dataclass":
         instance.open = True
     return instance
-
-
-__all__ = ["CONTAINERS", "append", "call", "child", "children", "example"]

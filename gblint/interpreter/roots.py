@@ -18,14 +18,10 @@ from gblint.interpreter.source import Chunk, Tree
 from gblint.interpreter.statements import execute_statement
 from gblint.interpreter.values import (
     Bound,
-    Class,
     Compiled,
-    Environment,
     Function,
     Instance,
-    Mapping,
     Partial,
-    Sequence,
     Union,
     Unknown,
     Value,
@@ -283,6 +279,3 @@ def _resolved(target: Value) -> bool:
     if isinstance(target, Instance):
         return target.cls is not None or target.base.startswith("torch.nn.")
     return _plain_function(target) is not None or isinstance(target, Bound)
-
-
-__all__ = ["Class", "Environment", "Mapping", "RootRun", "Sequence"]

@@ -12,18 +12,14 @@ from gblint.interpreter.events import ClassDef, Delete, Enter, Globals, Import, 
 from gblint.interpreter.expressions import evaluate, inplace, iterate, nested_defaults
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
-    Bound,
     Class,
     Const,
-    Environment,
     External,
     Function,
     Instance,
     PyModule,
     Sequence,
     Stream,
-    Tensor,
-    Union,
     Unknown,
     Value,
     join,
@@ -731,5 +727,3 @@ _COMPOUND: dict[type, Executor] = {
     cst.With: _with,
     cst.Match: _match,
 }
-
-__all__ = ["Bound", "Environment", "Tensor", "Union", "assign", "execute", "execute_statement", "fork"]

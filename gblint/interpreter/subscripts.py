@@ -14,14 +14,12 @@ from gblint.interpreter.values import (
     Class,
     Const,
     External,
-    Function,
     Instance,
     Mapping,
     Origin,
     Plain,
     Sequence,
     Slice,
-    Stream,
     Tensor,
     Union,
     Unknown,
@@ -272,6 +270,3 @@ def delete(machine: Machine, frame: Frame, base: Value, index: list[Value], node
     elif isinstance(base, Sequence) and base.items is not None:
         base.elem = join_all(base.items) if base.items else None
         base.items = None
-
-
-__all__ = ["Function", "Stream", "delete", "index_values", "load", "store"]

@@ -15,7 +15,6 @@ from gblint.interpreter.values import (
     DataScalar,
     External,
     Instance,
-    Mapping,
     Origin,
     Plain,
     Sequence,
@@ -116,8 +115,6 @@ def compare(machine: Machine, frame: Frame, symbol: str, left: Value, right: Val
 
 
 # -- attributes ---------------------------------------------------------------------------------------------------
-
-SYMBOLIC = {"size": "int", "int": "int"}
 
 
 def attribute(machine: Machine, frame: Frame, receiver: Tensor, name: str, node: cst.CSTNode) -> Value:
@@ -524,8 +521,3 @@ _SPECIAL_METHODS = {
     "requires_grad_": _requires_grad, "to_sparse": lambda m, t, a, k: Tensor(t.c, t.dtype, t.rank, "result", "sparse"),
     "to_dense": lambda m, t, a, k: Tensor(t.c, t.dtype, t.rank, "result", ""),
 }  # fmt: skip
-
-
-def is_mapping_of_tensors(value: Value) -> bool:
-    """True for a dict whose values are tensors."""
-    return isinstance(value, Mapping) and as_tensor(value.element()) is not None
