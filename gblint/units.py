@@ -117,7 +117,7 @@ class Worker:
             if mode == "all":
                 roots.guessed()
             calls = calls_of(machine.entries, machine.sites.values(), machine.places)
-            findings = findings_of(machine, calls)
+            findings = findings_of(machine, calls, dict(self.settings.fixing))
         asked = sorted(used.asked)
         result = UnitResult(
             info.path, mode, findings, sorted(machine.reached), calls.pack(),
@@ -204,10 +204,10 @@ def settings_key(settings: Settings) -> str:
     from gblint.index.cache import source_fingerprint
 
     package = Path(__file__).parent
+    import gblint.codemods as codemods
     import gblint.rules as rules
 
-    sources = source_fingerprint(package, *(Path(p) for p in rules.__path__))
-    text = repr(
-        (settings.roots, settings.roots_mode, settings.target_torch, settings.search_paths, settings.python, sources)
-    )
+    sources = source_fingerprint(package, *(Path(p) for p in (*rules.__path__, *codemods.__path__)))
+    what = msgspec.structs.replace(settings, jobs=1)
+    text = repr((what, sources))
     return blake2b(text.encode(), digest_size=12).hexdigest()

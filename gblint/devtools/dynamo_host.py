@@ -189,9 +189,10 @@ def use_eager_backend() -> None:
     torch._TorchCompileInductorWrapper.__call__ = run_as_is  # type: ignore[method-assign,assignment]
 
 
-def observe(path: Path) -> Observed:
+def observe(path: Path, eager: bool = False) -> Observed:
     """Run the program at `path` as `__main__` in this process; its stdout must already be a file."""
     torch.set_num_threads(1)
+    torch._dynamo.config.disable = eager
     warnings.simplefilter("ignore")
     use_eager_backend()
     watch = Watch(path)
@@ -233,7 +234,7 @@ def child(request: Request, result: int) -> None:
         os.dup2(os.open(stdout, os.O_CREAT | os.O_WRONLY), 1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.chdir(scratch)
-        observed = observe(Path(request.path))
+        observed = observe(Path(request.path), request.eager)
         text = stdout.read_text(encoding="utf8", errors="replace")
     answer = Answer(request.key, msgspec.structs.replace(observed, output=text[-20_000:]))
     with os.fdopen(result, "wb") as pipe:

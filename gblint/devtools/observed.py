@@ -6,11 +6,12 @@ import msgspec
 
 
 class Request(msgspec.Struct, frozen=True):
-    """Run the file `path`; `key` comes back with the answer; `limit` is in seconds."""
+    """Run the file `path`; `key` comes back with the answer; `limit` is in seconds; eager: with Dynamo off."""
 
     key: int
     path: str
     limit: float
+    eager: bool = False
 
 
 class Break(msgspec.Struct, frozen=True):

@@ -1,0 +1,230 @@
+"""Repairing to a fixpoint: check, make the edits in memory, check again, keep what helped; files are written last."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from gblint.analysis import Progress
+from gblint.checking import Options, Outcome, Settled, check
+from gblint.errors import GblintError
+from gblint.findings.finding import Edit, Finding
+from gblint.fixing.edits import Conflict, edited, moved_row
+from gblint.fixing.imports import unused_after
+from gblint.fixing.plan import Choice, Step, steps
+from gblint.fixing.rewrite import replace_file
+from gblint.source import SourceError, read_bytes
+
+PASSES = 12  # of repairs that bring up new findings, each with repairs of its own
+TRIES = 8  # to find a set of repairs that go well together, in one pass
+
+Key = tuple[str, str, str, str, str]
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A repair that was made, found wanting and taken back; reason is a sentence."""
+
+    step: Step
+    reason: str
+
+
+class Repaired(msgspec.Struct):
+    """What a session has come to.
+
+    before: the first check; after: the last one, of the contents as they are now. old, new: contents of the changed
+    files by path.
+    """
+
+    before: Outcome
+    after: Outcome
+    old: dict[str, bytes] = {}
+    new: dict[str, bytes] = {}
+    made: list[Step] = []
+    dropped: list[Dropped] = []
+
+    def write(self) -> None:
+        """Put the new contents on disk, file by file. Raises GblintError at the first that cannot be replaced; each
+        file is either as before or as it should be."""
+        for path in self.new:
+            replace_file(path, self.old[path], self.new[path])
+
+
+def repair(options: Options, choice: Choice, progress: Progress | None = None) -> Repaired:
+    """Make the wanted repairs in memory until none is left that helps. Raises GblintError as `check` does."""
+    with tempfile.TemporaryDirectory(prefix="gblint-fix-") as scratch:
+        if options.no_cache:  # a session checks again and again: without any memory that would be slow
+            options = msgspec.structs.replace(options, no_cache=False, cache_dir=Path(scratch))
+        return _Session(options, choice, progress).run()
+
+
+class _Session:
+    def __init__(self, options: Options, choice: Choice, progress: Progress | None) -> None:
+        self._options = options
+        self._choice = choice
+        self._progress = progress
+        self._settled = Settled(options)
+        self._banned: set[Key] = set()
+        self._started = time.time_ns()
+        self._old: dict[str, bytes] = {}
+        self._new: dict[str, bytes] = {}
+        self._made: list[Step] = []
+        self._dropped: list[Dropped] = []
+
+    def run(self) -> Repaired:
+        before = after = self._check(self._new)
+        self._editable = set(before.checked)
+        for _ in range(PASSES):
+            result = self._pass(after)
+            if result is None:
+                break
+            after = result
+        changed = {p: data for p, data in self._new.items() if data != self._old[p]}
+        return Repaired(before, after, self._old, changed, self._made, self._dropped)
+
+    def _check(self, contents: dict[str, bytes]) -> Outcome:
+        overlay = self._options.overlay | {Path(p): data for p, data in contents.items()}
+        stdin = self._options.stdin
+        if stdin is not None and contents:
+            (stdin,) = contents.values()
+        return check(msgspec.structs.replace(self._options, overlay=overlay, stdin=stdin), self._progress)
+
+    def _pass(self, outcome: Outcome) -> Outcome | None:
+        """One round of repairs; None when there was nothing (more) to make."""
+        for _ in range(TRIES):
+            chosen = steps(
+                outcome.findings, self._choice, self._settled.of_file, self._editable.__contains__, self._banned
+            )
+            if not chosen:
+                return None
+            edits = _by_file(chosen)
+            contents = self._contents(chosen, edits)
+            if contents is None:
+                continue
+            after = self._check(self._new | contents)
+            wrong = _wrong(outcome, after, chosen, edits)
+            if not wrong:
+                self._new |= contents
+                self._made += chosen
+                return after
+            for step, reason in wrong:
+                self._drop(step, reason)
+        return None
+
+    def _drop(self, step: Step, reason: str) -> None:
+        self._banned.add(step.key)
+        self._dropped.append(Dropped(step, reason))
+
+    def _contents(self, chosen: list[Step], edits: dict[str, list[Edit]]) -> dict[str, bytes] | None:
+        """The files with the edits made; None if some could not be, and their steps were dropped. Imports that nothing
+        uses any more are taken out, which adds to `edits`."""
+        contents = {}
+        for path, own in edits.items():
+            data = self._data(path)
+            try:
+                new = edited(data, own)
+                _compile(new, path)
+                extra = unused_after(path, data, new)
+                if extra:
+                    new = edited(data, [*own, *extra])
+                    _compile(new, path)
+                    own += extra
+            except (Conflict, SyntaxError, ValueError, SourceError) as error:
+                culprits = [s for s in chosen if any(e.filename == path for e in s.fix.edits)]
+                self._drop(culprits[-1], f"the edit would leave {Path(path).name} unusable: {error}")
+                return None
+            contents[path] = new
+        return contents
+
+    def _data(self, path: str) -> bytes:
+        """The file as it stands now: after the passes before, else from disk."""
+        if path in self._new:
+            return self._new[path]
+        if path not in self._old:
+            self._old[path] = self._read(path)
+        return self._old[path]
+
+    def _read(self, path: str) -> bytes:
+        if self._options.stdin is not None:
+            return self._options.stdin
+        if Path(path) in self._options.overlay:
+            return self._options.overlay[Path(path)]
+        try:
+            data = read_bytes(path)
+            changed = os.stat(path).st_mtime_ns > self._started
+        except (SourceError, OSError) as error:
+            raise GblintError(f"{path}: {error}") from error
+        if changed:
+            raise GblintError(f"{path}: changed while gblint was at work; nothing was fixed", "run gblint again")
+        return data
+
+
+def _by_file(chosen: Iterable[Step]) -> dict[str, list[Edit]]:
+    found: dict[str, list[Edit]] = defaultdict(list)
+    for step in chosen:
+        for edit in step.fix.edits:
+            found[edit.filename].append(edit)
+    return found
+
+
+def _compile(data: bytes, path: str) -> None:
+    """Raises SyntaxError (or ValueError) for what Python would not load. Nothing of it runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(data, path, "exec", dont_inherit=True)
+
+
+def _wrong(before: Outcome, after: Outcome, chosen: list[Step], edits: dict[str, list[Edit]]) -> list[tuple[Step, str]]:
+    """The steps after which a break is still there, or is new, with the reason."""
+    fixed = {id(step.finding) for step in chosen}
+    expected: Counter[tuple[str, int, str]] = Counter()
+    for finding in (*before.findings, *before.doubtful):
+        if id(finding) not in fixed:
+            row = moved_row(finding.row, edits.get(finding.filename, ()))
+            expected[finding.filename, row, finding.code] += 1
+    wrong: dict[int, tuple[Step, str]] = {}
+    for finding in after.findings:
+        place = (finding.filename, finding.row, finding.code)
+        if expected[place] > 0:
+            expected[place] -= 1
+            continue
+        for step in _culprits(finding, chosen, edits):
+            wrong.setdefault(id(step), (step, _sentence(step, finding)))
+    return list(wrong.values())
+
+
+def _sentence(step: Step, finding: Finding) -> str:
+    where = f"{Path(finding.filename).name}:{finding.row}"
+    if finding.code == step.finding.code and finding.name == step.finding.name:
+        return f"the break would still be there ({where}: {finding.message})"
+    return f"it would bring up {finding.code} {finding.name} ({where}: {finding.message})"
+
+
+def _culprits(finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]]) -> list[Step]:
+    """The steps most likely behind a finding: those that wrote its rows, else those of its function, of a function on
+    the way to it, of its file, else all."""
+    way = {finding.function, *(step.function for step in finding.path)}
+    tests = (
+        lambda s: any(_covers(e, finding, edits) for e in s.fix.edits),
+        lambda s: s.finding.function == finding.function,
+        lambda s: s.finding.function in way,
+        lambda s: any(e.filename == finding.filename for e in s.fix.edits),
+    )
+    for test in tests:
+        found = [step for step in chosen if test(step)]
+        if found:
+            return found
+    return chosen
+
+
+def _covers(edit: Edit, finding: Finding, edits: dict[str, list[Edit]]) -> bool:
+    if edit.filename != finding.filename:
+        return False
+    first = moved_row(edit.row, [e for e in edits[edit.filename] if (e.row, e.column) < (edit.row, edit.column)])
+    return first <= finding.row <= first + edit.content.count("\n")
