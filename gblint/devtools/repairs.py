@@ -55,8 +55,9 @@ class Trial(msgspec.Struct):
 
 
 def result(seen: Observed) -> list[str]:
-    """What a program says it has computed: its `checksum` lines (what else it prints may be what a repair moves)."""
-    return [line for line in seen.output.splitlines() if line.startswith("checksum")]
+    """What a program says it has computed: its `checksum` lines (what else it prints may be what a repair moves), and
+    what its calls gave."""
+    return [*(line for line in seen.output.splitlines() if line.startswith("checksum")), *seen.results]
 
 
 def breaking(paths: Iterable[Path]) -> list[Path]:
@@ -91,9 +92,9 @@ def trials(paths: list[Path], choice: Choice, runner: DynamoRunner) -> Iterator[
             for number, (path, result) in enumerate(zip(paths, repaired, strict=True))
             if result.new
         ]
-        before = list(runner.observe_all(paths))
-        after = runner.observe_all(changed)
-        eager = list(runner.observe_all(changed, eager=True)) if changed else []
+        before = list(runner.observe_all(paths, digest=True))
+        after = runner.observe_all(changed, digest=True)
+        eager = list(runner.observe_all(changed, eager=True, digest=True)) if changed else []
         runs = iter(list(zip(list(after), eager, strict=True)))
         for path, result, seen in zip(paths, repaired, before, strict=True):
             yield Trial(path, result, seen, *(next(runs) if result.new else (seen, seen)))
