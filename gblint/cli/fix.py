@@ -59,23 +59,22 @@ def command(
 def fix_and_tell(options: Options, choice: Choice, diff: bool, listed: bool, quiet: bool) -> Repaired:
     """Repair, write the files (or the difference, or standard output), and say on stderr what was done.
 
-    Raises GblintError when a file cannot be replaced; those before it are done, which is said first.
+    Raises GblintError when files cannot be replaced; the others are.
     """
     with progress_bar() as progress:
         repaired = repair(options, choice, progress)
     for note in repaired.before.notes:
         warn(note)
     style = Style(colour_of(sys.stdout))
-    try:
-        if diff:
-            print_out(fixes.difference(repaired, style))
-        elif options.stdin is not None:
-            sys.stdout.buffer.write(next(iter(repaired.new.values()), options.stdin))
-        else:
-            repaired.write()
-    finally:
-        if not quiet:
-            click.echo(fixes.summary(repaired, choice, diff, listed, Style(colour_of(sys.stderr))), nl=False, err=True)
+    if diff:
+        print_out(fixes.difference(repaired, style))
+    elif options.stdin is not None:
+        sys.stdout.buffer.write(next(iter(repaired.new.values()), options.stdin))
+        sys.stdout.buffer.flush()
+    else:
+        repaired.write()
+    if not quiet:
+        click.echo(fixes.summary(repaired, choice, diff, listed, Style(colour_of(sys.stderr))), nl=False, err=True)
     return repaired
 
 

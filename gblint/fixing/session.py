@@ -50,10 +50,17 @@ class Repaired(msgspec.Struct):
     dropped: list[Dropped] = []
 
     def write(self) -> None:
-        """Put the new contents on disk, file by file. Raises GblintError at the first that cannot be replaced; each
+        """Put the new contents on disk, file by file. Raises GblintError at the end if some could not be replaced: each
         file is either as before or as it should be."""
+        failed: list[GblintError] = []
         for path in self.new:
-            replace_file(path, self.old[path], self.new[path])
+            try:
+                replace_file(path, self.old[path], self.new[path])
+            except GblintError as error:
+                failed.append(error)
+        if failed:
+            done = f"{len(self.new) - len(failed)} of {len(self.new)} files were fixed"
+            raise GblintError("; ".join(error.message for error in failed[:5]), failed[0].hint or done)
 
 
 def repair(options: Options, choice: Choice, progress: Progress | None = None) -> Repaired:
