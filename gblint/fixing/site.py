@@ -58,6 +58,11 @@ class Site:
     # -- facts -----------------------------------------------------------------------------------------------------
 
     @property
+    def machine(self) -> Machine:
+        """The analysis the finding is from."""
+        return self._machine
+
+    @property
     def knowledge(self) -> Knowledge:
         """What is known of the target torch."""
         return self._machine.knowledge
