@@ -15,11 +15,14 @@ from gblint.fixing.edits import compatible
 
 class Choice(msgspec.Struct, frozen=True):
     """What the user wants repaired. rules: codes, prefixes or names of rules, empty for all; codemods: names, empty for
-    all; unsafe: repairs that are right only in the usual case as well."""
+    all; unsafe: repairs that are right only in the usual case as well; roots: only breaks on the way from these
+    functions; existing: the repaired code serves objects that exist already, so `__init__` has to stay as it is."""
 
     rules: tuple[str, ...] = ()
     codemods: tuple[str, ...] = ()
     unsafe: bool = False
+    roots: tuple[str, ...] = ()
+    existing: bool = False
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -48,6 +51,8 @@ def applicability(fix: Fix, finding: Finding, config: Config) -> str:
 
 def wanted(finding: Finding, choice: Choice) -> bool:
     """Whether a finding is one of those to repair."""
+    if choice.roots and finding.root not in choice.roots:
+        return False
     return not choice.rules or strength(choice.rules, finding.code, finding.name) > 0
 
 
@@ -55,13 +60,13 @@ def steps(
     findings: Iterable[Finding],
     choice: Choice,
     config_of: Callable[[str], Config],
-    editable: Callable[[str], bool],
+    allowed: Callable[[Fix], bool],
     banned: set[tuple[str, str, str, str, str]],
 ) -> list[Step]:
     """The first repair of each finding that may be made; those that get in the way of one before wait for the next
     pass.
 
-    editable: whether a file may be changed. banned: keys of steps that were tried and went wrong.
+    allowed: whether a fix may be made where it would be. banned: keys of steps that were tried and went wrong.
     """
     levels = ("safe", "unsafe") if choice.unsafe else ("safe",)
     chosen: list[Step] = []
@@ -75,7 +80,7 @@ def steps(
                 applicability(fix, finding, config_of(finding.filename)) in levels
                 and (not choice.codemods or fix.codemod in choice.codemods)
                 and step.key not in banned
-                and all(editable(edit.filename) for edit in fix.edits)
+                and allowed(fix)
             ):
                 if compatible(taken, fix):
                     chosen.append(step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import tempfile
 import time
@@ -15,7 +16,7 @@ import msgspec
 from gblint.analysis import Progress
 from gblint.checking import Options, Outcome, Settled, check
 from gblint.errors import GblintError
-from gblint.findings.finding import Edit, Finding
+from gblint.findings.finding import Edit, Finding, Fix
 from gblint.fixing.edits import Conflict, edited, moved_row
 from gblint.fixing.imports import unused_after
 from gblint.fixing.plan import Choice, Step, steps
@@ -105,9 +106,7 @@ class _Session:
     def _pass(self, outcome: Outcome) -> Outcome | None:
         """One round of repairs; None when there was nothing (more) to make."""
         for _ in range(TRIES):
-            chosen = steps(
-                outcome.findings, self._choice, self._settled.of_file, self._editable.__contains__, self._banned
-            )
+            chosen = steps(outcome.findings, self._choice, self._settled.of_file, self._allowed, self._banned)
             if not chosen:
                 return None
             edits = _by_file(chosen)
@@ -123,6 +122,16 @@ class _Session:
             for step, reason in wrong:
                 self._drop(step, reason)
         return None
+
+    def _allowed(self, fix: Fix) -> bool:
+        """Whether a fix changes only files that were named, and no constructor where objects exist already."""
+        if not all(edit.filename in self._editable for edit in fix.edits):
+            return False
+        return not (self._choice.existing and any(self._constructs(edit) for edit in fix.edits))
+
+    def _constructs(self, edit: Edit) -> bool:
+        functions = (n for n in ast.walk(ast.parse(self._data(edit.filename))) if isinstance(n, ast.FunctionDef))
+        return any(f.name == "__init__" and f.lineno <= edit.row <= (f.end_lineno or 0) for f in functions)
 
     def _drop(self, step: Step, reason: str) -> None:
         self._banned.add(step.key)
