@@ -17,9 +17,9 @@ from typing import ClassVar, Literal, NoReturn
 
 from gblint.findings.finding import Edit, Finding
 from gblint.fixing.guards import everything_that_needs, guarded, is_guarded, narrowed, owner
-from gblint.fixing.flow import decides, depends, derived, loads_of, reads, tests
 from gblint.fixing.lifting import Lifted, lift, spelled, stay_in_the_open
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
+from gblint.fixing.flow import decides, depends, derived, loads_of, reads, tests
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, is_report, reports
 from gblint.fixing.site import Refusal, Site
@@ -48,12 +48,13 @@ from gblint.interpreter.values import (
 from gblint.interpreter.walk import children, walk, walk_scope
 
 __all__ = [
-    "Lifted", "callers", "class_site", "function_info", "lift", "method", "own_class", "spelled", "stay_in_the_open",
     "Bound", "Class", "Codemod", "CodemodMeta", "Const", "DataScalar", "Declined", "Edit", "Example", "External",
-    "Finding", "Function", "Instance", "Mapping", "Plain", "Refusal", "Repair", "Sequence", "Site", "Stream", "Tensor",
-    "Union", "Unknown", "Value", "as_tensor", "changed_names", "children", "is_none", "is_pure", "members",
-    "raises_nothing", "refuse", "require", "tensor_certainty", "everything_that_needs", "guarded", "harmless",
-    "is_guarded", "is_report", "narrowed", "owner", "reports", "type_name", "walk", "walk_scope",
+    "Finding", "Function", "Instance", "Lifted", "Mapping", "Plain", "Refusal", "Repair", "Sequence", "Site",
+    "Stream", "Tensor", "Union", "Unknown", "Value", "as_tensor", "callers", "changed_names", "children",
+    "class_site", "decides", "depends", "derived", "everything_that_needs", "function_info", "guarded", "harmless",
+    "is_guarded", "is_none", "is_pure", "is_report", "lift", "loads_of", "members", "method", "narrowed", "own_class",
+    "owner", "raises_nothing", "reads", "refuse", "reports", "require", "spelled", "stay_in_the_open",
+    "tensor_certainty", "tests", "type_name", "walk", "walk_scope",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]
