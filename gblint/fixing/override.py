@@ -12,7 +12,7 @@ import builtins
 import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -23,7 +23,7 @@ from gblint.errors import GblintError
 from gblint.fixing.plan import Choice
 from gblint.fixing.session import Repaired, repair
 from gblint.index.build import build_index
-from gblint.index.model import FunctionInfo, ModuleInfo
+from gblint.index.model import Binding, FunctionInfo, ModuleInfo
 from gblint.index.project import Project
 from gblint.source import decode
 
@@ -66,6 +66,9 @@ def _repaired(cls):
     bases = tuple(ancestors) if cls in REPAIRED else (cls, *ancestors)
     return bases[0] if len(bases) == 1 else type(cls.__name__, bases, {{"__module__": cls.__module__}})
 '''
+
+
+_Key = tuple[tuple[str, str], bool]
 
 
 class Override(msgspec.Struct):
@@ -120,6 +123,7 @@ class _Writer:
         self._copies: dict[tuple[str, str], _Copy] = {}
         self._infos: dict[str, ModuleInfo] = {}  # of the modules copied from, as they are on disk
         self._settings: list[str] = []
+        self._added: dict[tuple[str, str], Binding] = {}  # imports that the repairs added
         self._skipped: list[str] = []
 
     def write(self) -> Override:
@@ -146,6 +150,9 @@ class _Writer:
                 self._skipped.append(f"{before.name}.{function.qualname}: defined several times")
             else:
                 self._copy(before.name, function, text)
+        for name, bindings in after.bindings.items():
+            if name not in before.bindings and bindings[0].kind == "import":
+                self._added[before.name, name] = bindings[0]
         lines = set(old.splitlines())
         self._settings += [s for s in _statements(new) if s not in lines and s.lstrip().startswith("torch._dynamo.")]
 
@@ -217,10 +224,24 @@ class _Writer:
     def _source(self, info: ModuleInfo) -> str:
         return self._project.lines(info, 1, info.rows + 1)
 
+    def _key_of(self, module: str, name: str) -> _Key:
+        """Where a global of a module is imported from (module and name, "" for the module itself), and whether it is
+        written out instead."""
+        info = self._module(module)
+        found = self._project.resolve(info, name)
+        if found is not None and found.info is not None and (found.info.name, found.qualname) in self._copies:
+            return (found.info.name, found.qualname), True
+        if (module, name) in self._copies:
+            return (module, name), True
+        bindings = info.bindings.get(name) or ([self._added[module, name]] if (module, name) in self._added else [])
+        if len(bindings) == 1 and bindings[0].kind == "import" and not bindings[0].guard and bindings[0].target:
+            return (bindings[0].target, bindings[0].attr), False
+        return (module, name), False
+
     # -- the text --------------------------------------------------------------------------------------------------
 
     def _text(self) -> str:
-        names = _Names(set(self._copies))
+        names = _Names(self._key_of)
         functions = [c for c in self._copies.values() if not c.owner]
         classes: dict[tuple[str, str], list[_Copy]] = defaultdict(list)
         for copy in self._copies.values():
@@ -232,32 +253,31 @@ class _Writer:
         parts = [_function(copy, names) for copy in functions]
         parts += [_class(key, copies, names) for key, copies in classes.items()]
         pairs = "\n".join(f"    {names.original(*key)}: {names.new_class(*key)}," for key in classes)
-        torch = ["import torch\n"] if self._settings else []
+        if self._settings:
+            names.plain("torch")
         settings = ["\n" + "\n".join(dict.fromkeys(self._settings)) + "\n"] if self._settings else []
         header = HEADER.format(package=self._package.name, name=self._name)
         body = "".join(f"\n\n{part}" for part in parts)
-        return header + "\n" + "".join(torch) + names.imports() + "".join(settings) + body + HELPER.format(pairs=pairs)
+        return header + "\n" + names.imports() + "".join(settings) + body + HELPER.format(pairs=pairs)
 
 
 class _Names:
     """What the names of library modules are called in the one module that is written, and the imports for them."""
 
-    def __init__(self, copies: set[tuple[str, str]]) -> None:
-        self._copies = copies
+    def __init__(self, key_of: Callable[[str, str], _Key]) -> None:
+        self._key_of = key_of
         self._taken: dict[str, tuple[str, str]] = {}
         self._known: dict[tuple[str, str], str] = {}
         self._imports: set[tuple[str, str, str]] = set()
 
     def of(self, module: str, name: str) -> str:
         """The name for a global of a library module; imported unless it is one of the functions written out."""
-        key = (module, name)
-        if key in self._known:
-            return self._known[key]
-        alias = self._free(name, key)
-        self._known[key] = alias
-        if key not in self._copies:
-            self._imports.add((module, name, alias))
-        return alias
+        key, is_written = self._key_of(module, name)
+        if key not in self._known:
+            self._known[key] = alias = self._free(name, key)
+            if not is_written:
+                self._imports.add((*key, alias))
+        return self._known[key]
 
     def original(self, module: str, name: str) -> str:
         """The name for a library's own class, of which there is a subclass with the name it had."""
@@ -274,6 +294,10 @@ class _Names:
             self._known[key] = self._free(name, key)
         return self._known[key]
 
+    def plain(self, module: str) -> None:
+        """Import a module under its own name."""
+        self._imports.add((module, "", self._free(module, (module, ""))))
+
     def _free(self, name: str, key: tuple[str, str]) -> str:
         alias, count = name, 1
         while self._taken.setdefault(alias, key) != key:
@@ -286,7 +310,10 @@ class _Names:
         lines = []
         by_module: dict[str, list[str]] = defaultdict(list)
         for module, name, alias in sorted(self._imports):
-            by_module[module].append(name if name == alias else f"{name} as {alias}")
+            if not name:
+                lines.append(f"import {module}\n" if module == alias else f"import {module} as {alias}\n")
+            else:
+                by_module[module].append(name if name == alias else f"{name} as {alias}")
         for module, names in sorted(by_module.items()):
             line = f"from {module} import {', '.join(names)}\n"
             if len(line) > 100:
