@@ -224,12 +224,13 @@ def _sentence(step: Step, finding: Finding) -> str:
 
 def _culprits(finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]]) -> list[Step]:
     """The steps most likely behind a finding: those that wrote its rows, else those of its function, of a function on
-    the way to it, of its file, else all."""
+    the way to it, those that changed a setting, those of its file, else all."""
     way = {finding.function, *(step.function for step in finding.path)}
     tests = (
         lambda s: any(_covers(e, finding, edits) for e in s.fix.edits),
         lambda s: s.finding.function == finding.function,
         lambda s: s.finding.function in way,
+        lambda s: any(_is_setting(e) for e in s.fix.edits),
         lambda s: any(e.filename == finding.filename for e in s.fix.edits),
     )
     for test in tests:
@@ -237,6 +238,13 @@ def _culprits(finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]]
         if found:
             return found
     return chosen
+
+
+def _is_setting(edit: Edit) -> bool:
+    """Whether an edit adds lines at module level that are no import."""
+    text = edit.content.lstrip("\n")
+    inserted = (edit.row, edit.column) == (edit.end_row, edit.end_column)
+    return inserted and bool(text) and not text[0].isspace() and not text.startswith(("import ", "from "))
 
 
 def _covers(edit: Edit, finding: Finding, edits: dict[str, list[Edit]]) -> bool:
