@@ -3,7 +3,7 @@
 What it does:
     Puts a statement that only prints, logs or warns under a guard that is false while Dynamo traces, together with its
     neighbours of the same kind, and with the assignments of what nothing but such statements reads. An `if` that holds
-    nothing else asks for it in its own test. In eager code the message is what it was; in compiled code it is not given.
+    nothing else asks for it in its own test. In eager code the message is what it was; compiled code does not give it.
 Applicability:
     Unsafe: compiled code loses the message.
 Preconditions:
@@ -21,6 +21,7 @@ from gblint.codemod_api import (
     CodemodMeta,
     Declined,
     Example,
+    Place,
     Refusal,
     Repair,
     Site,
@@ -243,7 +244,7 @@ f(torch.ones(2))
         edits = [edit, *imports] if edit is not None else guarded(site, [branch])
         return Repair("unsafe", "report only when not compiling; compiled code no longer tells", edits)
 
-    def _neighbours(self, site: Site, line: cst.CSTNode) -> list[cst.CSTNode]:
+    def _neighbours(self, site: Site, line: Place) -> list[Place]:
         """The statement with those next to it that report too, so that one guard serves all."""
         if not isinstance(line, cst.SimpleStatementLine):
             return [line]
@@ -255,12 +256,12 @@ f(torch.ones(2))
             last += 1
         return list(block[first : last + 1])
 
-    def _joins(self, site: Site, line: cst.CSTNode) -> bool:
+    def _joins(self, site: Site, line: Place) -> bool:
         if not isinstance(line, cst.SimpleStatementLine):
             return False
         return all(reports(site, s) and self._may_go(site, s) for s in line.body)
 
-    def _fed(self, site: Site, line: cst.CSTNode) -> Repair | None:
+    def _fed(self, site: Site, line: Place) -> Repair | None:
         """The repair of an assignment whose value only goes into reports; None if it goes elsewhere."""
         try:
             together = everything_that_needs(site, line, lambda small: self._objection(site, small))
@@ -270,7 +271,7 @@ f(torch.ones(2))
             return None
         return self._guard(site, [n for line in together for n in self._around(site, line)])
 
-    def _around(self, site: Site, line: cst.CSTNode) -> list[cst.CSTNode]:
+    def _around(self, site: Site, line: Place) -> list[Place]:
         return self._neighbours(site, line) if self._joins(site, line) else [line]
 
     def _objection(self, site: Site, small: cst.BaseSmallStatement) -> str:
@@ -280,6 +281,6 @@ f(torch.ones(2))
                 return ""
         return "" if reports(site, small) and self._may_go(site, small) else "it is used besides"
 
-    def _guard(self, site: Site, lines: list[cst.CSTNode]) -> Repair:
-        edits = guarded(site, lines)  # type: ignore[arg-type]
+    def _guard(self, site: Site, lines: list[Place]) -> Repair:
+        edits = guarded(site, lines)
         return Repair("unsafe", "report only when not compiling; compiled code no longer tells", edits)

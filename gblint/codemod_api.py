@@ -16,13 +16,41 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, NoReturn
 
 from gblint.findings.finding import Edit, Finding
-from gblint.fixing.guards import everything_that_needs, guarded, is_guarded, narrowed, owner
+from gblint.fixing.arms import (
+    Arm,
+    Bind,
+    Choice,
+    always_returns,
+    arm_of,
+    body_of,
+    bound_before,
+    calls_of,
+    check_effects,
+    comments,
+    is_live,
+    kind_of,
+    parts_of,
+    wrapped,
+)
+from gblint.fixing.conditions import Condition, condition, conjuncts, is_tensor_test, tested, unread
+from gblint.fixing.flow import decides, depends, derived, loads_of, reads, tests
+from gblint.fixing.forms import (
+    applied,
+    is_fresh,
+    keeps_gradients,
+    number_type,
+    raises_no_error,
+    same_form,
+    without_gradients,
+    writes_in_place,
+)
+from gblint.fixing.guards import Place, everything_that_needs, guarded, is_guarded, narrowed, owner
 from gblint.fixing.lifting import Lifted, lift, spelled, stay_in_the_open
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
-from gblint.fixing.flow import decides, depends, derived, loads_of, reads, tests
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, is_report, reports
-from gblint.fixing.site import Refusal, Site
+from gblint.fixing.selecting import Selector, becomes_tensor, is_number, merged, returned, selecting
+from gblint.fixing.site import Refusal, Site, Statement
 from gblint.interpreter.values import (
     Bound,
     Class,
@@ -48,13 +76,17 @@ from gblint.interpreter.values import (
 from gblint.interpreter.walk import children, walk, walk_scope
 
 __all__ = [
-    "Bound", "Class", "Codemod", "CodemodMeta", "Const", "DataScalar", "Declined", "Edit", "Example", "External",
-    "Finding", "Function", "Instance", "Lifted", "Mapping", "Plain", "Refusal", "Repair", "Sequence", "Site",
-    "Stream", "Tensor", "Union", "Unknown", "Value", "as_tensor", "callers", "changed_names", "children",
-    "class_site", "decides", "depends", "derived", "everything_that_needs", "function_info", "guarded", "harmless",
-    "is_guarded", "is_none", "is_pure", "is_report", "lift", "loads_of", "members", "method", "narrowed", "own_class",
-    "owner", "raises_nothing", "reads", "refuse", "reports", "require", "spelled", "stay_in_the_open",
-    "tensor_certainty", "tests", "type_name", "walk", "walk_scope",
+    "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
+    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "Mapping", "Place", "Plain",
+    "Refusal", "Repair", "Selector", "Sequence", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Value",
+    "always_returns", "applied", "arm_of", "as_tensor", "becomes_tensor", "body_of", "bound_before", "callers",
+    "calls_of", "changed_names", "check_effects", "children", "class_site", "comments", "condition", "conjuncts",
+    "decides", "depends", "derived", "everything_that_needs", "function_info", "guarded", "harmless", "is_fresh",
+    "is_guarded", "is_live", "is_none", "is_number", "is_pure", "is_report", "is_tensor_test", "keeps_gradients",
+    "kind_of", "lift", "loads_of", "members", "merged", "method", "narrowed", "number_type", "own_class", "owner",
+    "parts_of", "raises_no_error", "raises_nothing", "reads", "refuse", "reports", "require", "returned", "same_form",
+    "selecting", "spelled", "stay_in_the_open", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk",
+    "walk_scope", "without_gradients", "wrapped", "writes_in_place",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]

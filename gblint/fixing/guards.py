@@ -13,14 +13,15 @@ from gblint.interpreter.walk import walk
 if TYPE_CHECKING:
     from gblint.fixing.site import Site, Statement
 
+Place = cst.SimpleStatementLine | cst.BaseCompoundPlace  # what can be under a guard
 COMPILING = "torch.compiler.is_compiling"
 OTHER_NAMES = ("torch._dynamo.is_compiling", "torch._dynamo.external_utils.is_compiling", "torch.compiler.is_exporting")
 WIDTH = 88  # columns that a changed line may have: what black allows, the least of the usual formatters
 
 
-def owner(site: Site, node: cst.CSTNode) -> Statement | cst.BaseSmallStatement:
-    """The statement to guard for a node: its line, or the small statement where it stands behind the colon of a compound
-    one (`if verbose: print(x)`)."""
+def owner(site: Site, node: cst.CSTNode) -> Place:
+    """The statement to guard for a node: its line, or the small statement where that stands behind the colon of a
+    compound one (`if verbose: print(x)`)."""
     for above in (node, *site.ancestors(node)):
         if isinstance(above, cst.BaseSmallStatement) and isinstance(site.parent(above), cst.SimpleStatementSuite):
             return above
@@ -53,7 +54,7 @@ def _needs_eager(site: Site, test: cst.BaseExpression) -> bool:
     return False
 
 
-def guarded(site: Site, statements: Iterable[Statement | cst.BaseSmallStatement]) -> list[Edit]:
+def guarded(site: Site, statements: Iterable[Place]) -> list[Edit]:
     """The edits that put statements under a guard, one for each run of neighbours; those that have one are left alone.
     Where the statements are all that an `if` without `else` holds, its test gets the condition instead. Raises Refusal
     where a statement has no room for a guard."""
@@ -135,22 +136,28 @@ def limit(site: Site) -> int:
 
 
 def everything_that_needs(
-    site: Site, seed: Statement | cst.BaseSmallStatement, joins: Callable[[cst.BaseSmallStatement], str]
-) -> list[Statement | cst.BaseSmallStatement]:
+    site: Site,
+    seed: Place,
+    joins: Callable[[cst.BaseSmallStatement], str],
+    head: Callable[[Statement], bool] = lambda statement: False,
+) -> list[Place]:
     """The statement and all that read, directly or through others, a variable it sets: what has to be guarded with it.
 
-    joins: says of a small statement why it cannot be left out of compiled code, "" if it can. Raises Refusal where one
-    cannot, or where a variable is read in another kind of place.
+    joins: says of a small statement why it cannot be left out of compiled code, "" if it can. head: takes on a compound
+    statement that reads a variable in its head (it is then not among those given). Raises Refusal where a statement
+    cannot be left out, or a variable is read in another kind of place.
     """
     from gblint.fixing.site import Refusal
 
-    found: dict[Statement | cst.BaseSmallStatement, None] = {}
+    found: dict[Place, None] = {}
     waiting = [seed]
     while waiting:
         statement = waiting.pop()
-        if statement in found:
+        if statement in found or is_guarded(site, statement):
             continue
         small = _small(statement)
+        if small is None and not isinstance(statement, cst.SimpleStatementLine) and head(statement):
+            continue
         if small is None:
             raise Refusal("a value is read by a compound statement")
         reason = joins(small)
@@ -166,7 +173,7 @@ def everything_that_needs(
     return list(found)
 
 
-def _small(statement: Statement | cst.BaseSmallStatement) -> cst.BaseSmallStatement | None:
+def _small(statement: Place) -> cst.BaseSmallStatement | None:
     if isinstance(statement, cst.BaseSmallStatement):
         return statement
     if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:

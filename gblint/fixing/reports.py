@@ -66,8 +66,8 @@ def _logs(instance: Instance) -> bool:
 
 
 def harmless(site: Site, nodes: list[cst.CSTNode]) -> bool:
-    """Whether leaving out an evaluation loses nothing but its value, as far as the text shows: no variable is set in it,
-    nothing awaited, no tensor changed in place, no random number drawn, nothing taken from an iterator or container."""
+    """Whether leaving out an evaluation loses nothing but its value, as far as the text shows: it sets no variable,
+    awaits nothing, changes no tensor in place, draws no random number, takes nothing from an iterator or container."""
     return not any(_leaves_a_trace(site, part) for part in walk_all(nodes))
 
 
