@@ -13,7 +13,7 @@ from gblint.interpreter.walk import walk
 if TYPE_CHECKING:
     from gblint.fixing.site import Site, Statement
 
-Place = cst.SimpleStatementLine | cst.BaseCompoundPlace  # what can be under a guard
+Place = cst.SimpleStatementLine | cst.BaseCompoundStatement | cst.BaseSmallStatement  # what can be under a guard
 COMPILING = "torch.compiler.is_compiling"
 OTHER_NAMES = ("torch._dynamo.is_compiling", "torch._dynamo.external_utils.is_compiling", "torch.compiler.is_exporting")
 WIDTH = 88  # columns that a changed line may have: what black allows, the least of the usual formatters
