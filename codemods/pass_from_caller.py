@@ -29,20 +29,23 @@ from gblint.codemod_api import (
     callers,
     lift,
     refuse,
+    require,
     walk,
+    walk_scope,
 )
 
 _READERS = (
     "read-tensor-value", "integers-to-list", "values-to-list", "builtin-on-tensor", "tensor-as-bound",
     "length-of-tensor-text", "non-tensor-result", "shape-from-contents", "boolean-mask-read", "numpy-scalar",
-    "tensor-comparison", "repr-of-tensor",
+    "tensor-comparison", "repr-of-tensor", "branch-on-tensor",
 )  # fmt: skip
 _OUTSIDE = (
     "context-variable", "opaque-method", "skipped-call", "generator-argument", "generator-construction",
     "generator-method", "is-inference", "inference-mode-query", "dir-of-object", "data-pointer-comparison",
-    "unmodelled-numpy-function",
+    "unmodelled-numpy-function", "factory-requires-grad", "random-number-arithmetic", "random-number-converted",
 )  # fmt: skip
 _CLOCKS = ("time.", "logging.", "warnings.")
+_PROCESS = ("os.getpid", "os.getppid", "threading.get_ident", "threading.get_native_id")
 
 
 class PassFromCaller(Codemod):
@@ -186,13 +189,32 @@ g = f
 """,
             "not all its calls are in view",
         ),
+        Declined(
+            """
+import os
+import torch
+
+@torch.compile
+def f(x):
+    return x + os.getpid()
+
+f(torch.ones(2))
+""",
+            "another in every process",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:
-        expression = self._expression(site)
-        if expression is None:
-            return None
-        edits, text = self._lifted(site, expression, 0)
+        try:
+            expression = self._expression(site)
+            if expression is None:
+                return None
+            edits, text = self._lifted(site, expression, 0)
+        except Refusal:
+            outer = self._outer_call(site)  # where all of a helper's work is none of the graph's
+            if outer is None:
+                raise
+            edits, text = self._lifted(outer, outer.node, 1)  # type: ignore[arg-type]
         return Repair("unsafe", f"compute `{text}` in the caller and pass it in; it is then computed first", edits)
 
     def _expression(self, site: Site) -> cst.BaseExpression | None:
@@ -202,6 +224,9 @@ g = f
             return None
         if site.callee(node).startswith(_CLOCKS):
             return None
+        require(site.callee(node) not in _PROCESS, "the value is another in every process")
+        if site.finding.name in ("random-number-arithmetic", "random-number-converted", "tensor-as-bound"):
+            node = _drawn(site, node) or node
         if site.finding.name in ("generator-construction", "generator-method"):
             return self._draw(site, node)
         while True:
@@ -235,29 +260,48 @@ g = f
         return call
 
     def _lifted(self, site: Site, expression: cst.BaseExpression, depth: int) -> tuple[list[Edit], str]:
-        try:
-            lifted = lift(site, expression, _wanted(site, expression))
-        except Refusal as reason:
-            outer = self._outer_call(site) if depth < 2 else None
-            if outer is None:
-                raise
-            try:
-                return self._lifted(outer, outer.node, depth + 1)  # type: ignore[arg-type]
-            except Refusal:
-                raise reason from None
-        edits = [*lifted.edits, *_replaced(site, expression, lifted.name)]
-        return edits, site.flat(expression)
+        write = _truth if site.finding.name == "branch-on-tensor" and depth == 0 else str
+        drawn = _draws(site, expression)
+        lifted = lift(site, [(e, _wanted(site, e)) for e in drawn], write)
+        edits = list(lifted.edits)
+        for each, name in zip(drawn, lifted.names, strict=True):
+            edits += _replaced(site, each, name)
+        return edits, ", ".join(site.flat(e) for e in drawn)
 
     def _outer_call(self, site: Site) -> Site | None:
         """The one traced call of the function around, where that gives no tensor."""
-        found = callers(site)
+        try:
+            found = callers(site)
+        except Refusal:
+            return None
         if len(found) != 1 or not isinstance(found[0].node, cst.BaseExpression):
             return None
         (call,) = found
-        value = call.value(call.node)
-        if value is None or call.tensor(call.node) is not None:
+        if call.value(call.node) is None or call.tensor(call.node) is not None:
             return None
-        return call
+        return None if isinstance(call.parent(call.node), cst.Expr) else call
+
+
+def _drawn(site: Site, node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The draw of Python's `random` that a variable in an expression holds."""
+    for name in (n for n in walk(node) if isinstance(n, cst.Name)):
+        for store in site.stores(name.value):
+            assign = site.parent(site.parent(store) or store)
+            if isinstance(assign, cst.Assign) and site.callee(assign.value).startswith("random."):
+                return assign.value
+    return None
+
+
+def _draws(site: Site, expression: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The expression; of Python's random numbers all that the function draws, so that their order stays."""
+    if not site.callee(expression).startswith("random."):
+        return [expression]
+    calls = [c for c in walk_scope([site.function.body]) if isinstance(c, cst.Call)]
+    return sorted((c for c in calls if site.callee(c).startswith("random.")), key=site.span)
+
+
+def _truth(text: str) -> str:
+    return f"bool({text})"
 
 
 def _is_chain(above: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -282,6 +326,8 @@ def _wanted(site: Site, expression: cst.BaseExpression) -> str:
                 return base.attr.value.lower()
             if isinstance(base, cst.Name):
                 return f"{base.value.lower()}_value"
+        if site.callee(expression).startswith("random."):
+            return "draw"
         if isinstance(func, cst.Attribute):
             return func.attr.value
         if isinstance(func, cst.Name) and expression.args and isinstance(expression.args[0].value, cst.Name):

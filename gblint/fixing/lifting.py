@@ -24,22 +24,33 @@ _PRINTER = cst.Module([])
 
 
 class Lifted(NamedTuple):
-    """The parameter's name, and the edits of the signatures and calls."""
+    """The parameters' names, and the edits of the signatures and calls."""
 
-    name: str
+    names: list[str]
     edits: list[Edit]
 
 
-def lift(site: Site, expression: cst.BaseExpression, wanted: str, write: Callable[[str], str] = str) -> Lifted:
-    """Make a value a parameter of the function around the site; the caller of this replaces the expression itself.
+class Value(NamedTuple):
+    """A value to pass: its source in terms of the parameters of the function it is for, and the parameter's name."""
 
-    wanted: the name to give it. write: what the caller of the function is to write, given the expression in its own
-    terms. Raises Refusal.
+    text: str
+    name: str
+
+
+def lift(site: Site, wanted: list[tuple[cst.BaseExpression, str]], write: Callable[[str], str] = str) -> Lifted:
+    """Make values parameters of the function around the site; the caller of this replaces the expressions itself.
+
+    wanted: expressions and the names to give them, in the order in which they are computed. write: what the caller of
+    the function is to write, given an expression in its own terms. Raises Refusal.
     """
-    stay_in_the_open(site, expression)
-    text = spelled(site, expression)
-    name = site.fresh(wanted) if not _is_own(site, expression, wanted) else wanted
-    return Lifted(name, _pass(site, text, name, write, 0))
+    values = []
+    for expression, name in wanted:
+        stay_in_the_open(site, expression)
+        taken = name in (v.name for v in values)
+        kept = _is_own(site, expression, name) and not taken
+        fresh = name if kept else site.fresh(f"{name}_{len(values) + 1}" if taken else name)
+        values.append(Value(spelled(site, expression), fresh))
+    return Lifted([v.name for v in values], _pass(site, values, write, 0))
 
 
 def _is_own(site: Site, expression: cst.BaseExpression, wanted: str) -> bool:
@@ -50,13 +61,21 @@ def _is_own(site: Site, expression: cst.BaseExpression, wanted: str) -> bool:
 
 def stay_in_the_open(site: Site, node: cst.CSTNode) -> None:
     """Refuse where an expression is evaluated several times, or in a scope of its own."""
-    if site.loop(node) is not None:
-        raise Refusal("the value is computed anew in each round of a loop")
+    inside: cst.CSTNode = node
     for above in site.ancestors(node):
-        if isinstance(above, _SCOPES):
+        if isinstance(above, cst.While) or (isinstance(above, cst.For) and above.iter is not inside):
+            raise Refusal("the value is computed anew in each round of a loop")
+        if isinstance(above, _SCOPES) and not _feeds(above, inside):
             raise Refusal("the value is computed anew for each element")
+        if not isinstance(above, cst.CompFor):
+            inside = above
         if isinstance(above, cst.FunctionDef):
             break
+
+
+def _feeds(comprehension: cst.CSTNode, inside: cst.CSTNode) -> bool:
+    """Whether a part of a comprehension is what its first loop runs over, which is computed once."""
+    return isinstance(comprehension, cst.BaseComp) and comprehension.for_in.iter is inside
 
 
 def spelled(site: Site, expression: cst.BaseExpression) -> str:
@@ -159,25 +178,32 @@ class _Names(cst.CSTTransformer):
 # -- signatures and calls ---------------------------------------------------------------------------------------------
 
 
-def _pass(site: Site, text: str, name: str, write: Callable[[str], str], depth: int) -> list[Edit]:
-    """The edits that make `name` a parameter of the function around a site and pass it at every call."""
-    edits = [_new_parameter(site, name)]
+def _pass(site: Site, values: list[Value], write: Callable[[str], str], depth: int) -> list[Edit]:
+    """The edits that make the names parameters of the function around a site and pass the values at every call."""
+    edits = [_new_parameters(site, [v.name for v in values])]
     for call in callers(site):
-        edits += _at_call(site, call, text, name, write, depth)
+        edits += _at_call(site, call, values, write, depth)
     return edits
 
 
-def _new_parameter(site: Site, name: str) -> Edit:
+def _new_parameters(site: Site, names: list[str]) -> Edit:
     params = site.function.params
+    joined = ", ".join(names)
     if params.star_kwarg is not None:
-        return _insert(site, site.span(params.star_kwarg)[:2], f"{_starred(params)}{name}, ", back=2)
+        return _insert(site, site.span(params.star_kwarg)[:2], f"{_starred(params)}{joined}, ", back=2)
     plain = [*params.posonly_params, *params.params, *params.kwonly_params]
     if isinstance(params.star_arg, cst.Param) and not params.kwonly_params:
-        return _insert(site, site.span(params.star_arg)[2:], f", {name}")
+        return _insert(site, _end(site, params.star_arg), f", {joined}")
     if not plain:
         row, column = site.span(site.function.name)[2:]
-        return _insert(site, (row, column + 1), name)
-    return _insert(site, site.span(plain[-1])[2:], f", {_starred(params)}{name}")
+        return _insert(site, (row, column + 1), joined)
+    return _insert(site, _end(site, plain[-1]), f", {_starred(params)}{joined}")
+
+
+def _end(site: Site, parameter: cst.Param) -> tuple[int, int]:
+    """Where a parameter with its annotation and default ends."""
+    parts = [parameter.name, parameter.annotation and parameter.annotation.annotation, parameter.default]
+    return max(site.span(part)[2:] for part in parts if part is not None)
 
 
 def _starred(params: cst.Parameters) -> str:
@@ -198,27 +224,30 @@ def _insert(site: Site, place: tuple[int, int], text: str, back: int = 0) -> Edi
 
 
 def _at_call(
-    site: Site, call: Site, text: str, name: str, write: Callable[[str], str], depth: int
+    site: Site, call: Site, values: list[Value], write: Callable[[str], str], depth: int
 ) -> list[Edit]:
     node = call.node
     assert isinstance(node, cst.Call)
     if any(a.star for a in node.args):
         raise Refusal("a call hands its arguments on with a star")
-    expression = cst.parse_expression(text)
-    known, edits = _arguments(site, call, node, expression)
-    inner = _PRINTER.code_for_node(_replaced(expression, known))
-    if call.value(node.func) is not None and function_info(call) is not None:  # the caller is traced as well
+    known, edits = _arguments(site, call, node, [cst.parse_expression(v.text) for v in values])
+    inner = [v._replace(text=_PRINTER.code_for_node(_replaced(cst.parse_expression(v.text), known))) for v in values]
+    traced = call.value(node.func) is not None and function_info(call) is not None
+    if traced:
         if depth >= DEPTH:
             raise Refusal("the value would have to be handed through too many functions")
-        spelled_there = _spell_text(call, inner, node)
-        edits += _pass(call, spelled_there, name, write, depth + 1)
-        passed = name
+        if edits:
+            raise Refusal("an argument of a call inside of the compiled region would be computed twice")
+        for value in inner:
+            _check_spelling(call, value.text, node)
+        edits = _pass(call, inner, write, depth + 1)
     else:
-        _visible(site, call, inner, known)
-        passed = write(inner)
+        for value in inner:
+            _visible(site, call, value.text, known)
     keyword = any(a.keyword is not None for a in node.args) or _needs_keyword(site.function.params)
-    argument = f"{name}={passed}" if keyword else passed
-    return [*edits, _new_argument(call, node, argument)]
+    texts = [v.name if traced else write(v.text) for v in inner]
+    arguments = [f"{v.name}={text}" if keyword else text for v, text in zip(inner, texts, strict=True)]
+    return [*edits, _new_argument(call, node, ", ".join(arguments))]
 
 
 def _new_argument(call: Site, node: cst.Call, text: str) -> Edit:
@@ -229,22 +258,21 @@ def _new_argument(call: Site, node: cst.Call, text: str) -> Edit:
     return _insert(call, (row, column - 1), text)
 
 
-def _spell_text(call: Site, inner: str, node: cst.Call) -> str:
-    """An expression written at a traced call, in terms of that function's parameters."""
+def _check_spelling(call: Site, inner: str, node: cst.Call) -> None:
+    """Refuse where an expression written at a traced call is none of that function's parameters alone."""
     stay_in_the_open(call, node)
     parameters = call.parameters()
     for part in walk(cst.parse_expression(inner)):
         if isinstance(part, cst.Name) and call.stores(part.value) and part.value not in parameters:
             raise Refusal(f"`{part.value}` is a result of the function's own work")
-    return inner
 
 
 def _arguments(
-    site: Site, call: Site, node: cst.Call, expression: cst.BaseExpression
+    site: Site, call: Site, node: cst.Call, expressions: list[cst.BaseExpression]
 ) -> tuple[dict[str, cst.BaseExpression], list[Edit]]:
-    """What the parameters in an expression are at a call; the edits give arguments names that are not to be computed
+    """What the parameters in expressions are at a call; the edits give arguments names that are not to be computed
     twice."""
-    used = {n.value for n in walk(expression) if isinstance(n, cst.Name)}
+    used = {n.value for e in expressions for n in walk(e) if isinstance(n, cst.Name)}
     parameters = [p for p in walk_parameters(site.function.params)]
     given = _given(site, call, node, [p.name.value for p in parameters])
     known: dict[str, cst.BaseExpression] = {}
@@ -335,8 +363,8 @@ def _named(call: Site, node: cst.Call, value: cst.BaseExpression, name: str) -> 
 
 
 def _constructs(node: cst.BaseExpression) -> bool:
-    """`torch.tensor([...])`, `torch.ones(2)`: a new value of constants."""
-    return (
+    """`torch.tensor([...])`, `torch.ones(2)`, `{"a": 1}`: a new value of constants."""
+    return _literal(node) or (
         isinstance(node, cst.Call)
         and isinstance(node.func, cst.Attribute)
         and node.func.attr.value in ("tensor", "ones", "zeros", "arange", "eye", "full", "linspace")
@@ -347,6 +375,8 @@ def _constructs(node: cst.BaseExpression) -> bool:
 def _literal(node: cst.BaseExpression) -> bool:
     if isinstance(node, cst.List | cst.Tuple):
         return all(_literal(e.value) for e in node.elements)
+    if isinstance(node, cst.Dict):
+        return all(isinstance(e, cst.DictElement) and _literal(e.key) and _literal(e.value) for e in node.elements)
     return isinstance(node, cst.UnaryOperation | cst.BaseNumber | cst.SimpleString) or (
         isinstance(node, cst.Name | cst.Attribute)
     )
