@@ -348,6 +348,7 @@ def marked_call(
         return None
     if not frame.traced:
         return None
+    machine.marked[node] = function
     mark = function.mark
     if mark == "custom_op" and not customs.has_fake(machine, function):
         mark = "custom_op_without_fake"

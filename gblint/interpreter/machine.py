@@ -116,6 +116,7 @@ class Machine:
         self.function_values: dict[tuple[str, int], Value] = {}
         self.instances: dict[Any, Instance] = {}
         self.values: dict[cst.CSTNode, Value] = {}  # of traced expressions, over all runs: what codemods go by
+        self.marked: dict[cst.CSTNode, Function] = {}  # what has a mark, by the node that calls it
         self.reached: set[tuple[str, str]] = set()
         self.executed: set[tuple[str, str, int]] = set()
         self.sites: dict[tuple[str, str, cst.CSTNode], Site] = {}
