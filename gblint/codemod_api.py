@@ -50,7 +50,7 @@ from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, is_report, reports
-from gblint.fixing.selecting import Selector, becomes_tensor, is_number, merged, returned, selecting
+from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number, merged, returned, selecting
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.interpreter.values import (
     Bound,
@@ -77,18 +77,18 @@ from gblint.interpreter.values import (
 from gblint.interpreter.walk import children, walk, walk_scope
 
 __all__ = [
-    "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar", "Declined",
-    "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "Mapping", "Place", "Plain", "Refusal",
-    "Repair", "Selector", "Sequence", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Value",
-    "always_returns", "applied", "arm_of", "as_tensor", "becomes_tensor", "body_of", "bound_before", "callers",
-    "calls_of", "changed_names", "check_effects", "children", "class_site", "comments", "condition", "conjuncts",
-    "decides", "definition", "depends", "derived", "everything_that_needs", "function_info", "guarded", "harmless",
-    "is_fresh", "is_guarded", "is_live", "is_none", "is_number", "is_pure", "is_report", "is_tensor_test",
-    "keeps_gradients", "kind_of", "lift", "loads_of", "marked", "members", "merged", "method", "narrowed",
-    "number_type", "own_class", "owner", "parts_of", "raises_no_error", "raises_nothing", "reads", "refuse", "reports",
-    "require", "returned", "same_form", "selecting", "spelled", "stay_in_the_open", "tensor_certainty", "tested",
-    "tests", "type_name", "unread", "walk", "walk_scope", "without_decorator", "without_gradients", "wrapped",
-    "writes_in_place",
+    "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
+    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "Mapping", "Place",
+    "Plain", "Refusal", "Repair", "Selector", "Sequence", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown",
+    "Value", "always_returns", "applied", "arm_of", "as_tensor", "becomes_tensor", "body_of", "bound_before",
+    "callers", "calls_of", "changed_names", "check_effects", "children", "class_site", "closed", "comments",
+    "condition", "conjuncts", "decides", "definition", "depends", "derived", "everything_that_needs", "function_info",
+    "guarded", "harmless", "is_fresh", "is_guarded", "is_live", "is_none", "is_number", "is_pure", "is_report",
+    "is_tensor_test", "keeps_gradients", "kind_of", "lift", "loads_of", "marked", "members", "merged", "method",
+    "narrowed", "number_type", "own_class", "owner", "parts_of", "raises_no_error", "raises_nothing", "reads",
+    "refuse", "reports", "require", "returned", "same_form", "selecting", "spelled", "stay_in_the_open",
+    "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope", "without_decorator",
+    "without_gradients", "wrapped", "writes_in_place",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]

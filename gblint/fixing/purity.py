@@ -100,3 +100,8 @@ def _targets(target: cst.CSTNode) -> Iterable[str]:
             yield from _targets(element.value)
     elif isinstance(target, cst.StarredElement):
         yield from _targets(target.value)
+
+
+def call_is_pure(site: Site, call: cst.Call) -> bool:
+    """As `is_pure` for the call alone: what its arguments do is another question."""
+    return _pure(site, call)
