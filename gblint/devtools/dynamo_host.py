@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import logging
 import os
+import random
 import re
 import runpy
 import selectors
@@ -287,6 +288,7 @@ def digest_of(value: Any, depth: int = 0) -> str:
 def child(request: Request, result: int) -> None:
     """Body of the forked process: run, write the answer to the descriptor `result`, end without clean-up."""
     os.setsid()
+    random.seed(0)  # Python seeds anew in a forked process; two runs of a program are to be alike
     with tempfile.TemporaryDirectory() as scratch:
         stdout = Path(scratch, "stdout")
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
