@@ -158,7 +158,7 @@ def unused_after(path: str, before: bytes, after: bytes) -> list[Edit]:
         ):
             continue
         names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
-        if len(names) == 1 and names[0] in lost and len(re.findall(rf"\b{re.escape(names[0])}\b", text)) <= 1:
+        if len(names) == 1 and names[0] in lost and len(re.findall(rf"(?<!\.)\b{re.escape(names[0])}\b", text)) <= 1:
             edits.append(Edit(path, node.lineno, 1, node.lineno + 1, 1, ""))
     return edits
 
