@@ -2,15 +2,17 @@
 
 What it does:
     Computes both arms and chooses: `x = a if c else b`, `if c: x = a` with or without `else` (and `elif`), and
-    `if c: return a` with what is returned otherwise become `torch.where(c, a, b)`. Facts that Python settles while tracing
+    `if c: return a` with what is returned otherwise become `torch.where(c, a, b)`; a change in place takes the old
+    contents, or a factor of 1, where it would not have been made. Facts that Python settles while tracing
     (`self.training and …`) stay an `if`. A number read from a tensor only to be tested (`t.item() > 0`, `bool(t)`) is
     tested as the tensor.
 Applicability:
-    Safe where the arms have provably one shape and dtype, raise nothing, have no effect, leave the gradients as they are,
-    and nothing else holds the tensor that is replaced. Unsafe otherwise: the message says what could differ.
+    Safe where the arms have provably one shape and dtype, raise nothing, have no effect, leave the gradients as they
+    are, and nothing else holds the tensor that is replaced. Unsafe otherwise: the message says what could differ.
 Preconditions:
-    The arms only assign variables, or return; they call nothing that is known to have an effect and draw no random
-    numbers. What is read afterwards has a value on both ways, and values are tensors or numbers.
+    The arms only assign variables, change tensors in place, or return; they call nothing that is known to have an
+    effect and draw no random numbers. What is read afterwards has a value on both ways, and values are tensors or
+    numbers.
 Instead:
     `torch.cond` where one side is costly.
 """
@@ -26,8 +28,6 @@ from gblint.codemod_api import (
     Codemod,
     CodemodMeta,
     Condition,
-    Declined,
-    Example,
     Repair,
     Selector,
     Site,
@@ -38,9 +38,9 @@ from gblint.codemod_api import (
     body_of,
     bound_before,
     calls_of,
-    closed,
     changed_names,
     check_effects,
+    closed,
     comments,
     condition,
     conjuncts,

@@ -413,7 +413,7 @@ def comments(site: Site, first: Statement, last: Statement) -> str:
 
 
 def kind_of(site: Site, node: cst.BaseExpression) -> str:
-    """What `torch.where` makes of an expression: "tensor", "number", "" for unknown. Raises Refusal for anything else."""
+    """What an expression is to `torch.where`: "tensor", "number", "" for unknown. Raises Refusal for anything else."""
     value = site.value(node)
     if isinstance(node, cst.BaseNumber):
         return "number"

@@ -19,16 +19,17 @@ _FILLS = frozenset("zeros_like ones_like full_like empty_like".split())
 _BOUNDS = frozenset("clamp clamp_min clamp_max clip".split())
 # … and for floating point ones.
 _FLOAT = frozenset(
-    "tanh sigmoid exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan atan asinh erf reciprocal floor ceil round "
-    "trunc frac softmax log_softmax silu gelu leaky_relu elu softplus mish hardtanh relu6 logsigmoid selu normalize".split()
+    "tanh sigmoid exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan atan asinh erf reciprocal floor ceil "
+    "round trunc frac softmax log_softmax silu gelu leaky_relu elu softplus mish hardtanh relu6 logsigmoid selu "
+    "normalize".split()
 )
 _REDUCES = frozenset("sum mean max min amax amin norm std var prod".split())
 _TESTS = frozenset("isnan isinf isfinite logical_not isneginf isposinf signbit".split())
 _ALIASING = frozenset("contiguous detach flip nan_to_num positive".split())
 # Functions whose gradient is finite wherever the argument is finite, and 0 or a number where it is not.
 _SMOOTH = frozenset(
-    "abs neg negative positive clone contiguous relu clamp clamp_min clamp_max clip tanh sigmoid masked_fill where flip "
-    "roll leaky_relu nan_to_num".split()
+    "abs neg negative positive clone contiguous relu clamp clamp_min clamp_max clip tanh sigmoid masked_fill where "
+    "flip roll leaky_relu nan_to_num".split()
 ) | _FILLS  # fmt: skip
 _ELEMENTWISE = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.Power, cst.Modulo, cst.FloorDivide)
 _NO_GRAD = ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.grad_mode.no_grad")
@@ -76,6 +77,8 @@ def shape(site: Site, node: cst.CSTNode) -> Shape:
     None where nothing is proved."""
     if number_type(site, node) or _rank(site, node) == 0:
         return _SCALAR
+    if isinstance(node, cst.Name) and (made := _definition(site, node)) is not None:
+        return shape(site, made) or (node.value if site.tensor(node) is not None else None)
     if isinstance(node, cst.Name | cst.Attribute):
         return site.text(node) if site.tensor(node) is not None else None
     if isinstance(node, cst.UnaryOperation):
@@ -96,6 +99,25 @@ def shape(site: Site, node: cst.CSTNode) -> Shape:
     return None
 
 
+def _definition(site: Site, name: cst.Name) -> cst.BaseExpression | None:
+    """The expression that a variable surely still is the value of: it is bound once, on every way to here, and nothing
+    that the expression reads has been bound or changed in place since."""
+    stores = site.stores(name.value)
+    if len(stores) != 1 or name not in set(site.loads(name.value)):
+        return None
+    target = site.parent(stores[0])
+    made = site.parent(target) if isinstance(target, cst.AssignTarget) else None
+    if not isinstance(made, cst.Assign) or len(made.targets) != 1 or site.loop(made) is not site.loop(name):
+        return None
+    block = site.parent(site.statement(made))
+    first, last = site.span(made)[0], site.span(name)[0]
+    if first >= last or not any(a is block for a in site.ancestors(name)):
+        return None
+    read = {n.value for n in walk(made.value) if isinstance(n, cst.Name)}
+    bound = (site.span(s)[0] for r in read for s in site.stores(r))
+    return None if any(first <= row < last for row in bound) or name.value in read else made.value
+
+
 def _meet(*shapes: Shape) -> Shape:
     """The shape of an elementwise result."""
     found = {s for s in shapes if s != _SCALAR}
@@ -112,6 +134,8 @@ def dtype(site: Site, node: cst.CSTNode) -> str | None:
         return number
     if isinstance(node, cst.Comparison) or applied(site, node)[0] in _TESTS:
         return "tensor of bool"
+    if isinstance(node, cst.Name) and (made := _definition(site, node)) is not None:
+        return dtype(site, made) or (f"of {node.value}" if site.tensor(node) is not None else None)
     if isinstance(node, cst.Name | cst.Attribute):
         return f"of {site.text(node)}" if site.tensor(node) is not None else None
     if isinstance(node, cst.UnaryOperation):
@@ -121,7 +145,7 @@ def dtype(site: Site, node: cst.CSTNode) -> str | None:
     name, args = applied(site, node)
     if name == "where" and len(args) == 3:
         return _arithmetic(site, None, *args[1:])
-    if name == "masked_fill" and len(args) == 3 or name in _KEEPS | _FILLS:
+    if (name == "masked_fill" and len(args) == 3) or name in _KEEPS | _FILLS:
         return dtype(site, args[0])
     if name in _FLOAT | _REDUCES and _family(site, args[0]) == "float":
         return dtype(site, args[0])
@@ -202,7 +226,7 @@ def _carriers(site: Site, node: cst.CSTNode) -> set[str]:
         return _carriers(site, args[0])
     if isinstance(node, cst.Name | cst.Attribute) and not number_type(site, node):
         return {site.text(node)}
-    inner = args if args else [c for c in _parts(node)]
+    inner = args if args else _parts(node)
     return {found for part in inner for found in _carriers(site, part)}
 
 
@@ -279,10 +303,8 @@ def writes_in_place(site: Site, name: str) -> bool:
     """Whether the function changes the contents of a variable's tensor anywhere: `x += 1`, `x[i] = v`, `x.add_(1)`."""
     for node in walk_scope([site.function.body]):
         target: cst.CSTNode | None = None
-        if isinstance(node, cst.AugAssign):
-            target = node.target
-        elif isinstance(node, cst.AssignTarget) and isinstance(node.target, cst.Subscript):
-            target = node.target
+        if isinstance(node, cst.AugAssign | cst.AssignTarget):
+            target = node.target if isinstance(node, cst.AugAssign) or isinstance(node.target, cst.Subscript) else None
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             method = node.func.attr.value
             target = node.func.value if method.endswith("_") and not method.endswith("__") else None

@@ -27,9 +27,13 @@ _RESHAPES = frozenset(
 )
 
 
+_ALWAYS = "now always runs: wrong if it draws random numbers or changes state"
+
+
 @dataclass(slots=True)
 class Selector:
-    """Writes selections by one condition. text: the condition as it is written in each. doubts: what is not proved."""
+    """Writes selections by one condition. text: the condition as it is written in each. doubts: what is not
+    proved; minor: what of it matters least."""
 
     site: Site
     condition: Condition
@@ -37,6 +41,7 @@ class Selector:
     indent: str
     doubts: list[str] = field(default_factory=list)
     imports: list[Edit] = field(default_factory=list)
+    minor: list[str] = field(default_factory=list)
     name: str = "torch.where"
     written: int = 0
 
@@ -99,28 +104,29 @@ class Selector:
     def note_calls(self, calls: list[str]) -> None:
         """Note calls of functions that may have effects."""
         for call in calls:
-            self.doubts.append(f"`{call}` now always runs: wrong if it draws random numbers or changes state")
+            self.doubts.append(f"`{call}` {_ALWAYS}")
 
     def note_alias(self, name: str, before: Statement) -> None:
         """Note that a variable that kept its tensor is now a copy of it."""
         if not forms.is_fresh(self.site, name, before):
-            self.doubts.append(f"`{name}` is a new tensor where it was the old one")
+            self.minor.append(f"`{name}` is a new tensor where it was the old one")
 
     def note_result(self, values: list[Choice]) -> None:
         """Note that what a function gives back was a tensor that others hold, and is a new one."""
         for leaf in (leaf for value in values for leaf in value.leaves):
             own = isinstance(leaf, cst.Name) and forms.is_fresh(self.site, leaf.value, self.site.statement(leaf))
             if isinstance(leaf, cst.Name | cst.Attribute | cst.Subscript) and not own:
-                self.doubts.append(f"the result is a new tensor, never `{_short(self.site.text(leaf))}` itself")
+                self.minor.append(f"the result is a new tensor, never `{_short(self.site.text(leaf))}` itself")
 
     @property
     def applicability(self) -> Literal["safe", "unsafe"]:
         """What the repair is."""
-        return "unsafe" if self.doubts else "safe"
+        return "unsafe" if self.doubts or self.minor else "safe"
 
     def message(self, start: str) -> str:
         """A sentence about the repair with at most three doubts."""
-        doubts = list(dict.fromkeys(self.doubts))
+        first = [d for d in self.doubts if d.endswith(_ALWAYS)]
+        doubts = list(dict.fromkeys([*first, *self.doubts, *self.minor]))
         return "; ".join([start, *doubts[:3]])
 
 

@@ -93,7 +93,7 @@ def _takes_norms(site: Site, load: cst.Name) -> bool:
 
 def _is_small(site: Site, node: cst.BaseExpression) -> bool:
     """Whether a number is computed from numbers and tensors without dimensions: no shapes that could clash."""
-    parts = [n for n in _leaves(node)]
+    parts = _leaves(node)
     known = all(forms.number_type(site, n) or getattr(site.tensor(n), "rank", None) == 0 for n in parts)
     return known and is_pure(site, [node]) and _divides_by_tensors(site, node)
 
@@ -252,7 +252,7 @@ def statement_write(site: Site, line: Statement) -> Write | None:
     if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1:
         write = write_of(site, line.body[0])
         if write is not None:
-            calls_of(site, [n for n in _values(line.body[0])])
+            calls_of(site, _values(line.body[0]))
         return write
     return None
 
