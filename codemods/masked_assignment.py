@@ -30,7 +30,7 @@ from gblint.codemod_api import (
     Sink,
     Site,
     as_tensor,
-    definition,
+    bound_to,
     full_size,
     is_own,
     mask_of,
@@ -371,7 +371,7 @@ def _as_one(selection: Selection, pair: tuple[Selection, Selection], where: str,
     statements = [site.statement(s.sinks[0].node) for s in pair]
     line = f"{name} = {text}\n" if own else f"{name}.copy_({text})\n"
     edits = [site.replace_lines(statements[0], statements[1], line), *imports]
-    made = definition(site, target.value) if own and isinstance(target.value, cst.Name) else None
+    made = bound_to(site, target.value) if own and isinstance(target.value, cst.Name) else None
     if made is not None and _is_unread(site, made, target.value, statements[1]):
         edits.append(site.remove(site.statement(made)))
     first.notes += second.notes

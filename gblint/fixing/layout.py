@@ -74,6 +74,9 @@ def _in_parentheses(text: str, indent: str, step: str) -> str:
         return text
     start = "return" if keyword == "return" else f"{keyword} ="
     inner = f"{indent}{step}"
+    parts = _parts(value)
+    if len(parts) > 1:
+        return f"{start} (\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent})"
     lines = [value] if len(inner) + len(value) <= WIDTH else _operands(value)
     return f"{start} (\n" + "".join(f"{inner}{line}\n" for line in lines) + f"{indent})"
 

@@ -222,7 +222,7 @@ class Selection:
 
     def _defined_by_seed(self, node: cst.Name) -> bool:
         """Whether a variable holds what was read through the mask in an earlier line."""
-        value = definition(self.site, node)
+        value = bound_to(self.site, node)
         if value is None or value in self.seeds:
             return False
         seed = next((n for n in walk(value) if isinstance(n, cst.BaseExpression) and self.is_seed(n)), None)
@@ -338,7 +338,7 @@ def base_of(site: Site, node: cst.CSTNode) -> cst.BaseExpression | None:
     return None
 
 
-def definition(site: Site, name: cst.Name) -> cst.BaseExpression | None:
+def bound_to(site: Site, name: cst.Name) -> cst.BaseExpression | None:
     """The expression a variable was last bound to in front of a place, in the same block or one around it; None where
     that is not one plain assignment."""
     stores = [s for s in site.stores(name.value) if name in site.after(s)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.fixing.masked import definition, mask_of
+from gblint.fixing.masked import bound_to, mask_of
 from gblint.interpreter.walk import walk
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def is_own(site: Site, name: cst.BaseExpression) -> bool:
     could keep it."""
     if not isinstance(name, cst.Name) or _is_captured(site, name.value):
         return False
-    made = definition(site, name)
+    made = bound_to(site, name)
     if made is None or not _makes(site, made):
         return False
     loop = site.loop(name)

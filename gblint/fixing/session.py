@@ -8,8 +8,9 @@ import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -27,6 +28,7 @@ PASSES = 12  # of repairs that bring up new findings, each with repairs of its o
 TRIES = 8  # to find a set of repairs that go well together, in one pass
 
 Key = tuple[str, str, str, str, str]
+T = TypeVar("T")
 
 
 class Dropped(msgspec.Struct, frozen=True):
@@ -199,20 +201,34 @@ def _compile(data: bytes, path: str) -> None:
 def _wrong(before: Outcome, after: Outcome, chosen: list[Step], edits: dict[str, list[Edit]]) -> list[tuple[Step, str]]:
     """The steps after which a break is still there, or is new, with the reason."""
     fixed = {id(step.finding) for step in chosen}
-    expected: Counter[tuple[str, int, str]] = Counter()
-    for finding in (*before.findings, *before.doubtful):
-        if id(finding) not in fixed:
-            row = moved_row(finding.row, edits.get(finding.filename, ()))
-            expected[finding.filename, row, finding.code] += 1
+    left = [f for f in (*before.findings, *before.doubtful) if id(f) not in fixed]
+    places = Counter((f.filename, moved_row(f.row, edits.get(f.filename, ())), f.code) for f in left)
+    fresh = _beyond(after.findings, places, lambda f: (f.filename, f.row, f.code))
+    if fresh:  # in a statement that was laid out anew, rows are no guide
+        seen = {id(f) for f in fresh}
+        kept = Counter(_identity(f) for f in after.findings if id(f) not in seen)
+        fresh = _beyond(fresh, Counter(_identity(f) for f in left) - kept, _identity)
     wrong: dict[int, tuple[Step, str]] = {}
-    for finding in after.findings:
-        place = (finding.filename, finding.row, finding.code)
-        if expected[place] > 0:
-            expected[place] -= 1
-            continue
+    for finding in fresh:
         for step in _culprits(finding, chosen, edits):
             wrong.setdefault(id(step), (step, _sentence(step, finding)))
     return list(wrong.values())
+
+
+def _identity(finding: Finding) -> tuple[str, str, str, str]:
+    return (finding.filename, finding.function, finding.code, finding.message)
+
+
+def _beyond(findings: Iterable[Finding], expected: Counter[T], key: Callable[[Finding], T]) -> list[Finding]:
+    """The findings that are more than expected of their kind."""
+    remaining = Counter(expected)
+    beyond = []
+    for finding in findings:
+        if remaining[key(finding)] > 0:
+            remaining[key(finding)] -= 1
+        else:
+            beyond.append(finding)
+    return beyond
 
 
 def _sentence(step: Step, finding: Finding) -> str:
