@@ -388,6 +388,7 @@ _MARKS = {
     "torch._dynamo.nonstrict_trace": "nonstrict_trace",
     "torch.compiler.nonstrict_trace": "nonstrict_trace",
     "torch._dynamo.leaf_function": "leaf_function",
+    "torch._dynamo.decorators.leaf_function": "leaf_function",
     "torch.compiler.assume_constant_result": "assume_constant_result",
     "torch._dynamo.assume_constant_result": "assume_constant_result",
     "torch.compiler.substitute_in_graph": "substitute",
