@@ -2,8 +2,8 @@
 
 What it does:
     Puts a statement whose only effect lies outside of the computation (`time.sleep`, `gc.collect`,
-    `torch.cuda.empty_cache`, `torch.save`, a `with open(…)` block that only writes, `breakpoint()`) under a guard that is
-    false while Dynamo traces. An `if` that holds nothing else asks for the guard first.
+    `torch.cuda.empty_cache`, `torch.save`, a `with open(…)` block that only writes, `breakpoint()`) under a guard that
+    is false while Dynamo traces. An `if` that holds nothing else asks for the guard first.
 Applicability:
     Unsafe: compiled code does not do that work.
 Preconditions:
@@ -37,7 +37,8 @@ CALLS = frozenset(
         "numpy.savez", "numpy.savetxt", "json.dump", "pickle.dump", "yaml.dump", "os.makedirs", "os.mkdir", "os.remove",
         "os.unlink", "os.rename", "os.replace", "shutil.copy", "shutil.copyfile", "shutil.move", "shutil.rmtree",
         "builtins.breakpoint", "pdb.set_trace", "builtins.input", "os.sync", "sys.exit", "torchvision.utils.save_image",
-        "torch.cuda.nvtx.range_push", "torch.cuda.nvtx.range_pop", "torch.cuda.nvtx.mark", "faulthandler.dump_traceback",
+        "torch.cuda.nvtx.range_push", "torch.cuda.nvtx.range_pop", "torch.cuda.nvtx.mark",
+        "faulthandler.dump_traceback",
         "torch.cuda.memory._record_memory_history", "torch.cuda.memory._dump_snapshot",
     }
 )  # fmt: skip

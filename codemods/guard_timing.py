@@ -23,6 +23,7 @@ from gblint.codemod_api import (
     Declined,
     Edit,
     Example,
+    Place,
     Repair,
     Site,
     everything_that_needs,
@@ -221,7 +222,7 @@ f(torch.ones(2))
     def _reads_clock(self, site: Site, node: cst.CSTNode) -> bool:
         return any(site.callee(n) in CLOCKS for n in walk(node))
 
-    def _all(self, site: Site, line: cst.CSTNode) -> list[Edit]:
+    def _all(self, site: Site, line: Place) -> list[Edit]:
         """The edits for a statement and all that reads what it sets."""
         limits: list[cst.If] = []
         together = everything_that_needs(

@@ -1,11 +1,11 @@
 """An import that may fail is made when the module is loaded.
 
 What it does:
-    Moves an import with its `except ImportError` from a traced function to the top of the file. Where the `try` does more
-    than set names, the import alone moves, the name is None where it failed, and the function asks for that.
+    Moves an import with its `except ImportError` from a traced function to the top of the file. Where the `try` does
+    more than set names, the import alone moves, the name is None where it failed, and the function asks for that.
 Applicability:
-    Unsafe: the import happens when the file is loaded, whether or not the function is called, and what runs behind it in
-    the `try` no longer has its errors caught.
+    Unsafe: the import happens when the file is loaded, whether or not the function is called, and what runs behind it
+    in the `try` no longer has its errors caught.
 Preconditions:
     The import is the first statement of a `try` that handles ImportError alone, without `else` and `finally`. The names
     it binds are bound nowhere else in the function or the file.

@@ -156,7 +156,7 @@ def everything_that_needs(
         if statement in found or is_guarded(site, statement):
             continue
         small = _small(statement)
-        if small is None and not isinstance(statement, cst.SimpleStatementLine) and head(statement):
+        if isinstance(statement, cst.BaseCompoundStatement) and head(statement):
             continue
         if small is None:
             raise Refusal("a value is read by a compound statement")

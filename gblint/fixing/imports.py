@@ -159,8 +159,14 @@ def unused_after(path: str, before: bytes, after: bytes) -> list[Edit]:
             continue
         names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
         if len(names) == 1 and names[0] in lost and len(re.findall(rf"(?<!\.)\b{re.escape(names[0])}\b", text)) <= 1:
-            edits.append(Edit(path, node.lineno, 1, node.lineno + 1, 1, ""))
+            edits.append(Edit(path, node.lineno, 1, _behind(lines, node.lineno), 1, ""))
     return edits
+
+
+def _behind(lines: list[str], row: int) -> int:
+    """The row where what stays starts again when a row goes; of the blank rows around it one stays, none at the top."""
+    alone = row == 1 or not lines[row - 2].strip()
+    return row + 2 if alone and row < len(lines) and not lines[row].strip() else row + 1
 
 
 def _used(tree: ast.Module) -> set[str]:
