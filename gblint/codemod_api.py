@@ -51,6 +51,7 @@ from gblint.fixing.listing import listed
 from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
 from gblint.fixing.owned import is_own
+from gblint.fixing.outline import Outline, outline
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, is_report, reports

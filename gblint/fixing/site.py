@@ -213,6 +213,11 @@ class Site:
         """Variable names in the whole chunk in the order of the text: no attributes, keywords or parameters."""
         return list(_variables(self.chunk.tree.module))
 
+    @property
+    def names(self) -> list[cst.Name]:
+        """Every place in the outermost function where a variable stands, in the order of the text."""
+        return self._names
+
     @cached_property
     def _taken(self) -> frozenset[str]:
         texts = {n.value for n in walk(self.chunk.tree.module) if isinstance(n, cst.Name)}
@@ -420,6 +425,13 @@ class Site:
     def at_module_level(self, text: str) -> Edit:
         """Put lines behind the imports at the top of the file, set off by blank lines."""
         return imports.behind_imports(self.module, self.lines, text)
+
+    def configure(self, text: str) -> list[Edit]:
+        """As `at_module_level`, for a line that configures something: those of several repairs stand together."""
+        whole = self.at_module_level(text)
+        row = whole.row
+        blank = Edit(whole.filename, row, 1, row, 1, whole.content.removesuffix(text))
+        return [*([blank] if blank.content else []), Edit(whole.filename, row, 1, row, 1, text)]
 
     def before_definition(self, text: str) -> Edit:
         """Put lines at module level in front of the top-level statement (class or function) that the site is in, with
