@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gblint.index.project import Project
     from gblint.interpreter.machine import Machine
 
+_SETS = ("_logging_functions", "_logger_methods")  # settings of Dynamo that are sets
+
 
 class UnitResult(msgspec.Struct, gc=False):
     """What interpreting one file's roots gave.
@@ -159,8 +161,7 @@ class Worker:
         package = info.name.partition(".")[0] if "." in info.name or info.path.endswith("__init__.py") else ""
         found = dict(self._settings_by_package().get(package, {})) if package else {}
         runs = info.is_script or bool(info.compile_sites)
-        found.update({n: v for n, v, row in info.torch_settings if runs or not _in_function(info, row)})
-        return found
+        return found | _set(info, everywhere=runs)
 
     def _settings_by_package(self) -> dict[str, dict[str, str]]:
         if self._package_settings is None:
@@ -169,8 +170,19 @@ class Worker:
                 other = self.project.info(path)
                 if other.torch_settings:
                     known = self._package_settings.setdefault(other.name.partition(".")[0], {})
-                    known.update({n: v for n, v, row in other.torch_settings if not _in_function(other, row)})
+                    known.update(_set(other))
         return self._package_settings
+
+
+def _set(info: ModuleInfo, everywhere: bool = False) -> dict[str, str]:
+    """What a file sets by dotted name, in functions too if `everywhere`; the elements added to a set with commas
+    between."""
+    found: dict[str, str] = {}
+    for name, value, row in info.torch_settings:
+        if everywhere or not _in_function(info, row):
+            known = found.get(name) if name.endswith(_SETS) else None
+            found[name] = f"{known}, {value}" if known else value
+    return found
 
 
 def _in_function(info: ModuleInfo, row: int) -> bool:
