@@ -160,7 +160,7 @@ def measure(name: str, module_file: str) -> dict[str, Any]:
     spec = importlib.util.spec_from_file_location("ready", module_file)
     assert spec is not None
     assert spec.loader is not None
-    ready = importlib.util.module_from_spec(spec)
+    ready = sys.modules["ready"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(ready)
     model = ready.compile_ready(model)
     eager = run(model, inputs)
