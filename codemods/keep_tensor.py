@@ -6,10 +6,10 @@ What it does:
     `sum(t.tolist())` `t.sum()`. `2 in ids` becomes `(ids == 2).any()`. `.detach()` keeps the gradient out, as the
     number did.
 Applicability:
-    Safe where the number is only added to, subtracted from, multiplied with or divided by tensors of one dimension or
-    more: such an operation takes a number and a tensor of no dimension alike. Unsafe for the rest: callers and readers
-    of dictionaries, lists and attributes see tensors, and what Python computed in double precision is computed in that
-    of the tensor.
+    Safe where tensors of floats of one dimension or more are only added to the number, subtracted, multiplied by it or
+    divided by it: such operations take a number and a tensor of no dimension alike. Unsafe for the rest: callers and
+    readers of dictionaries, lists and attributes see tensors, and what Python computed in double precision is computed
+    in that of the tensor.
 Preconditions:
     No reader needs a number: no branch, index, size, key or text.
 Instead:
@@ -250,6 +250,7 @@ rows(torch.ones(3, 2))
             listed(readers, node)
         elif isinstance(node, cst.Comparison):
             readers.texts[node] = _membership(site, node)
+            readers.kind = "bool"
             readers.follow(node)
         else:
             require(isinstance(node, cst.Call), "the value is read in another way than by a call")
@@ -294,6 +295,7 @@ def _kept(readers: Readers, node: cst.Call, outer: cst.Call) -> str:
             dtype = dtype and wanted
             if not dtype:
                 readers.doubt(f"takes `{text}` to hold what `{wanted}` makes of it")
+    readers.kind = dtype
     if dtype in ("float", "complex", "") and not text.endswith(".detach()"):
         suffix = ".detach()" + suffix
     if value is not None and value.rank:

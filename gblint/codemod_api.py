@@ -50,12 +50,12 @@ from gblint.fixing.lifting import Lifted, lift, spelled, stay_in_the_open
 from gblint.fixing.listing import listed
 from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
-from gblint.fixing.owned import is_own
 from gblint.fixing.outline import Outline, outline
+from gblint.fixing.owned import is_own
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, is_report, reports
-from gblint.fixing.scalars import Readers
+from gblint.fixing.scalars import MATH, Readers
 from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number, merged, returned, selecting
 from gblint.fixing.sinks import full_size
 from gblint.fixing.site import Refusal, Site, Statement
@@ -85,18 +85,18 @@ from gblint.interpreter.walk import children, walk, walk_scope
 
 __all__ = [
     "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
-    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "Mapping", "Place",
-    "Plain", "Readers", "Refusal", "Repair", "Selection", "Selector", "Sequence", "Sink", "Site", "Statement",
-    "Stream", "Tensor", "Union", "Unknown", "Value", "always_returns", "applied", "arm_of", "as_tensor", "base_of",
-    "becomes_tensor", "body_of", "bound_before", "bound_to", "callers", "calls_of", "changed_names", "check_effects",
-    "children", "class_site", "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends",
-    "derived", "everything_that_needs", "fitted", "flat_with", "full_size", "function_info", "guarded", "harmless",
-    "is_fresh", "is_guarded", "is_live", "is_none", "is_number", "is_own", "is_pure", "is_report", "is_tensor_test",
-    "keeps_gradients", "kind_of", "lift", "listed", "loads_of", "marked", "mask_of", "members", "merged", "method",
-    "narrowed", "number_type", "own_class", "owner", "parts_of", "put", "raises_no_error", "raises_nothing", "reads",
-    "refuse", "reports", "require", "returned", "same_form", "selected_by", "selecting", "spelled",
-    "stay_in_the_open", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
-    "without_decorator", "without_gradients", "wrapped", "writes_in_place",
+    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "MATH", "Mapping",
+    "Place", "Plain", "Readers", "Refusal", "Repair", "Selection", "Selector", "Sequence", "Sink", "Site",
+    "Statement", "Stream", "Tensor", "Union", "Unknown", "Value", "always_returns", "applied", "arm_of", "as_tensor",
+    "base_of", "becomes_tensor", "body_of", "bound_before", "bound_to", "callers", "calls_of", "changed_names",
+    "check_effects", "children", "class_site", "closed", "comments", "condition", "conjuncts", "decides",
+    "definition", "depends", "derived", "everything_that_needs", "fitted", "flat_with", "full_size", "function_info",
+    "guarded", "harmless", "is_fresh", "is_guarded", "is_live", "is_none", "is_number", "is_own", "is_pure",
+    "is_report", "is_tensor_test", "keeps_gradients", "kind_of", "lift", "listed", "loads_of", "marked", "mask_of",
+    "members", "merged", "method", "narrowed", "number_type", "own_class", "owner", "parts_of", "put",
+    "raises_no_error", "raises_nothing", "reads", "refuse", "reports", "require", "returned", "same_form",
+    "selected_by", "selecting", "spelled", "stay_in_the_open", "tensor_certainty", "tested", "tests", "type_name",
+    "unread", "walk", "walk_scope", "without_decorator", "without_gradients", "wrapped", "writes_in_place",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]

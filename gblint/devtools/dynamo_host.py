@@ -269,9 +269,13 @@ class Noting(ast.NodeTransformer):
 
 
 def digest_of(value: Any, depth: int = 0) -> str:
-    """A value in short: shape, type and sum of tensors (to what rounding may change), and of what containers hold."""
+    """A value in short: shape, type and sum of tensors (to what rounding may change), and of what containers hold. A
+    tensor of no dimension counts as its number: that a caller sees one for the other is what some repairs say of
+    themselves."""
     if isinstance(value, torch.Tensor):
         plain = value.detach()
+        if plain.dim() == 0 and not plain.is_complex() and not plain.is_quantized:
+            return digest_of(plain.item(), depth)
         if plain.is_sparse or plain.is_complex() or plain.is_quantized or not plain.numel():
             return f"{tuple(plain.shape)} {plain.dtype}"
         total = plain.double().sum().item()

@@ -9,7 +9,7 @@ import libcst as cst
 
 from gblint.fixing.flow import plain_targets, reads
 from gblint.fixing.layout import flat_with
-from gblint.interpreter.values import Bound, Class, Function, as_tensor, members
+from gblint.interpreter.values import Bound, Class, Function, Tensor, as_tensor, members
 from gblint.interpreter.walk import walk
 
 if TYPE_CHECKING:
@@ -21,18 +21,19 @@ MATH = {
     "isnan isinf isfinite".split()
 } | {"fabs": "abs"}
 LISTS = frozenset({"append", "extend", "insert", "add", "setdefault", "update", "put", "appendleft"})
-_EXACT = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
 
 
 @dataclass
 class Readers:
     """Everything that reads a number once it is a tensor. Raises Refusal where a reader needs a number.
 
-    texts: expressions to be written anew, such as `math.sqrt(n)`. doubts: what could differ, strongest first; where
-    there is none, every reader computes the same as before.
+    kind: what the number is: "float", "int", "bool", or "" where unknown. texts: expressions to be written anew, such
+    as `math.sqrt(n)`. doubts: what could differ, strongest first; where there is none, every reader computes the same
+    as before.
     """
 
     site: Site
+    kind: str = ""
     texts: dict[cst.CSTNode, str] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
     seen: set[cst.CSTNode] = field(default_factory=set)
@@ -110,8 +111,7 @@ class Readers:
         value = self.site.value(other)
         tensor = self.site.tensor(other)
         if tensor is not None and tensor.rank:
-            exact = isinstance(above, cst.BinaryOperation) and isinstance(above.operator, _EXACT) and tensor.dtype
-            if not exact:
+            if not self._is_exact(above, other, tensor):
                 self.doubt("the operation may be rounded in another way than with a Python number")
             return
         if tensor is not None or value is None or as_tensor(value) is not None:
@@ -123,6 +123,19 @@ class Readers:
             self.refuse(f"`{self.site.flat(above)}` makes text of the number")
         self.doubt("what Python computed in double precision is computed in that of the tensor")
         self.follow(above)
+
+    def _is_exact(self, above: cst.BaseExpression, other: cst.BaseExpression, tensor: Tensor) -> bool:
+        """Whether torch computes the same with a tensor of no dimension as with a number (measured: `x * n`, `x / n`,
+        sums and differences; `n * x` is rounded before in half precision, `n / x` goes another way)."""
+        if not isinstance(above, cst.BinaryOperation) or tensor.dtype != "float" or tensor.subclass:
+            return False
+        if self.kind not in ("float", "int", "bool"):
+            return False
+        if self.kind == "bool":
+            return isinstance(above.operator, cst.Multiply) and above.left is other
+        if isinstance(above.operator, cst.Add | cst.Subtract):
+            return True
+        return isinstance(above.operator, cst.Multiply | cst.Divide) and above.left is other
 
     def _accumulated(self, statement: cst.AugAssign) -> None:
         target = statement.target
