@@ -83,6 +83,14 @@ def fixed(path: Path, choice: Choice) -> Repaired:
     return repair(options, choice)
 
 
+def settled(trial: Trial, choice: Choice) -> bool:
+    """Whether a second repair of what came out changes nothing."""
+    if not trial.repaired.new:
+        return True
+    with tempfile.TemporaryDirectory() as scratch:
+        return not fixed(_copy(trial.path, trial.repaired, Path(scratch, "again")), choice).new
+
+
 def trials(paths: list[Path], choice: Choice, runner: DynamoRunner) -> Iterator[Trial]:
     """Repair and run programs, in order."""
     repaired = [fixed(path, choice) for path in paths]
