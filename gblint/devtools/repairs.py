@@ -78,9 +78,16 @@ def breaking(paths: Iterable[Path]) -> list[Path]:
 
 
 def fixed(path: Path, choice: Choice) -> Repaired:
-    """The program repaired in memory."""
-    options = Options(paths=(str(path),), isolated=True, no_cache=True)
-    return repair(options, choice)
+    """The program repaired in memory, as if it stood in a project of its own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = _copy(path, {}, Path(scratch, "program"))
+        repaired = repair(Options(paths=(str(copy),), isolated=True, no_cache=True), choice)
+    back = str(path if path.is_dir() else path.parent)
+    for contents in (repaired.old, repaired.new):
+        moved = {name.replace(str(copy if path.is_dir() else copy.parent), back): d for name, d in contents.items()}
+        contents.clear()
+        contents.update(moved)
+    return repaired
 
 
 def settled(trial: Trial, choice: Choice) -> bool:
@@ -88,7 +95,7 @@ def settled(trial: Trial, choice: Choice) -> bool:
     if not trial.repaired.new:
         return True
     with tempfile.TemporaryDirectory() as scratch:
-        return not fixed(_copy(trial.path, trial.repaired, Path(scratch, "again")), choice).new
+        return not fixed(_copy(trial.path, trial.repaired.new, Path(scratch, "again")), choice).new
 
 
 def trials(paths: list[Path], choice: Choice, runner: DynamoRunner) -> Iterator[Trial]:
@@ -96,27 +103,26 @@ def trials(paths: list[Path], choice: Choice, runner: DynamoRunner) -> Iterator[
     repaired = [fixed(path, choice) for path in paths]
     with tempfile.TemporaryDirectory() as scratch:
         changed = [
-            _copy(path, result, Path(scratch, str(number)))
+            _copy(path, result.new, Path(scratch, str(number)))
             for number, (path, result) in enumerate(zip(paths, repaired, strict=True))
             if result.new
         ]
         before = list(runner.observe_all(paths, digest=True))
-        after = runner.observe_all(changed, digest=True)
-        eager = list(runner.observe_all(changed, eager=True, digest=True)) if changed else []
-        runs = iter(list(zip(list(after), eager, strict=True)))
+        after = list(runner.observe_all(changed, digest=True))
+        eager = list(runner.observe_all(changed, eager=True, digest=True))
+        runs = iter(zip(after, eager, strict=True))
         for path, result, seen in zip(paths, repaired, before, strict=True):
             yield Trial(path, result, seen, *(next(runs) if result.new else (seen, seen)))
 
 
-def _copy(path: Path, repaired: Repaired, folder: Path) -> Path:
-    """The repaired program in a folder of its own; what to run."""
+def _copy(path: Path, contents: dict[str, bytes], folder: Path) -> Path:
+    """A program in a folder of its own, with new contents for some of its files; what to run."""
     folder.mkdir()
     base = path if path.is_dir() else path.parent
-    files = list(path.rglob("*.py")) if path.is_dir() else [path]
-    for file in files:
+    for file in path.rglob("*.py") if path.is_dir() else [path]:
         target = folder / file.relative_to(base)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(repaired.new.get(str(file.resolve()), file.read_bytes()))
+        target.write_bytes(contents.get(str(file), file.read_bytes()))
     return folder if path.is_dir() else folder / path.name
 
 
