@@ -70,14 +70,14 @@ def fitted(text: str, indent: str, step: str, width: int = WIDTH) -> str:
 
 def _in_parentheses(text: str, indent: str, step: str) -> str:
     keyword, _, value = text.partition(" ") if text.startswith("return ") else text.partition(" = ")
-    if not value:
+    if not value or value.startswith("("):
         return text
     start = "return" if keyword == "return" else f"{keyword} ="
     inner = f"{indent}{step}"
     parts = _parts(value)
     if len(parts) > 1:
         return f"{start} (\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent})"
-    lines = [value] if len(inner) + len(value) <= WIDTH else _operands(value)
+    lines = [value] if len(inner) + len(value) <= WIDTH else [fitted(o, inner, step) for o in _operands(value)]
     return f"{start} (\n" + "".join(f"{inner}{line}\n" for line in lines) + f"{indent})"
 
 
