@@ -55,6 +55,7 @@ from gblint.fixing.owned import is_own
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, is_report, reports
+from gblint.fixing.routing import Routing
 from gblint.fixing.scalars import MATH, Readers
 from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number, merged, returned, selecting
 from gblint.fixing.sinks import full_size
@@ -86,7 +87,7 @@ from gblint.interpreter.walk import children, walk, walk_scope
 __all__ = [
     "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
     "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "MATH", "Mapping",
-    "Place", "Plain", "Readers", "Refusal", "Repair", "Selection", "Selector", "Sequence", "Sink", "Site",
+    "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector", "Sequence", "Sink", "Site",
     "Statement", "Stream", "Tensor", "Union", "Unknown", "Value", "always_returns", "applied", "arm_of", "as_tensor",
     "base_of", "becomes_tensor", "body_of", "bound_before", "bound_to", "callers", "calls_of", "changed_names",
     "check_effects", "children", "class_site", "closed", "comments", "condition", "conjuncts", "decides",
