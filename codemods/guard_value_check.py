@@ -86,7 +86,10 @@ def f(x, low, high):
         low = -high
     elif low.any() or high.isnan().any():
         message = "bad bounds"
-        raise ValueError(message)
+        if x.dtype == torch.float16:
+            raise ValueError(message + ", maybe for want of precision")
+        else:
+            raise ValueError(message)
     return x.clamp(low, high)
 
 print("checksum", f(torch.ones(2), torch.zeros(2), torch.ones(2)).sum().item())
@@ -100,7 +103,10 @@ def f(x, low, high):
         low = -high
     elif not torch.compiler.is_compiling() and (low.any() or high.isnan().any()):
         message = "bad bounds"
-        raise ValueError(message)
+        if x.dtype == torch.float16:
+            raise ValueError(message + ", maybe for want of precision")
+        else:
+            raise ValueError(message)
     return x.clamp(low, high)
 
 print("checksum", f(torch.ones(2), torch.zeros(2), torch.ones(2)).sum().item())
@@ -193,17 +199,25 @@ f(torch.ones(2))
         return None
 
     def _ends_badly(self, site: Site, branch: cst.If) -> bool:
-        """Whether the body of an `if` raises (with reports before it at most) or has nothing but reports."""
-        lines = branch.body.body
-        small = [s for line in lines for s in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])]
-        *before, last = small
-        if not isinstance(last, cst.Raise):
-            return False
-        return all(reports(site, s) or self._prepares(s) for s in before)
+        """Whether the body of an `if` raises, with no more than reports and texts made before it."""
+        return self._raises(site, branch.body)
 
-    def _prepares(self, small: cst.CSTNode) -> bool:
+    def _raises(self, site: Site, block: cst.BaseSuite) -> bool:
+        small = [s for line in block.body for s in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])]
+        *before, last = small
+        if not all(reports(site, s) or self._prepares(site, s) for s in before):
+            return False
+        if isinstance(last, cst.If):
+            other = last.orelse
+            rest = isinstance(other, cst.Else) and self._raises(site, other.body)
+            return self._raises(site, last.body) and rest
+        return isinstance(last, cst.Raise)
+
+    def _prepares(self, site: Site, small: cst.CSTNode) -> bool:
         """An assignment of a plain variable, such as the text of the error."""
-        return isinstance(small, cst.Assign) and all(isinstance(t.target, cst.Name) for t in small.targets)
+        if not isinstance(small, cst.Assign) or not harmless(site, [small.value]):
+            return False
+        return all(isinstance(t.target, cst.Name) for t in small.targets)
 
     def _skip(self, site: Site, branch: cst.If) -> Repair:
         if not harmless(site, [branch.test]):
