@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WIDTH = 88
 _PRAGMAS = ("# noqa", "# type:", "# pylint", "# pragma", "# fmt", "# ruff", "# pyright", "# mypy")
 _EFFECTS = ("append", "extend", "insert", "update", "add", "pop", "remove", "clear", "setdefault", "write", "register")
-_RANDOM = ("rand", "bernoulli", "multinomial", "normal", "dropout", "gumbel", "random.")
+_RANDOM = frozenset("rand randn randint randperm bernoulli multinomial normal gumbel random uniform choice".split())
 _MUTE = (cst.Pass,)
 _OPERATORS: dict[type[cst.BaseAugOp], type[cst.BaseBinaryOp]] = {
     cst.AddAssign: cst.Add,
@@ -228,12 +228,18 @@ def calls_of(site: Site, nodes: Iterable[cst.CSTNode]) -> list[str]:
         name = site.callee(node)
         text = site.text(node.func)
         last = text.rpartition(".")[2]
-        if any(word in (name or text) for word in _RANDOM) and (name or "." not in text):
+        if _is_random(name or text):
             raise Refusal(f"the branch draws a random number (`{text}`)")
         if last in _EFFECTS or (last.endswith("_") and not last.endswith("__")):
             raise Refusal(f"`{text}` changes an object in the branch")
         found.append(text)
     return list(dict.fromkeys(found))
+
+
+def _is_random(name: str) -> bool:
+    """Whether the name of a function says that it draws random numbers."""
+    last = name.rpartition(".")[2].removesuffix("_").removesuffix("_like")
+    return last in _RANDOM or name.startswith(("random.", "numpy.random.")) or name.endswith("functional.dropout")
 
 
 def check_effects(site: Site, lines: list[Statement]) -> None:
@@ -413,14 +419,22 @@ def comments(site: Site, first: Statement, last: Statement) -> str:
 
 
 def kind_of(site: Site, node: cst.BaseExpression) -> str:
-    """What an expression is to `torch.where`: "tensor", "number", "" for unknown. Raises Refusal for anything else."""
+    """What an expression is to `torch.where`: "tensor", "number", "" for unknown. Raises Refusal for what surely is
+    anything else."""
     value = site.value(node)
     if isinstance(node, cst.BaseNumber):
         return "number"
     if value is None:
         return ""
-    kinds = {_member_kind(site, node, m) for m in members(value)}
-    return kinds.pop() if len(kinds) == 1 else ""
+    kinds, refusal = set(), None
+    for member in members(value):
+        try:
+            kinds.add(_member_kind(site, node, member))
+        except Refusal as found:
+            refusal = found
+    if refusal is not None and not kinds:
+        raise refusal
+    return kinds.pop() if len(kinds) == 1 and refusal is None else ""
 
 
 def _member_kind(site: Site, node: cst.BaseExpression, value: object) -> str:

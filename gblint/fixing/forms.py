@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # Functions of one tensor (and numbers) whose result has its shape and dtype, for any dtype …
 _KEEPS = frozenset("abs neg negative positive clone contiguous detach relu sign flip roll nan_to_num square".split())
 _FILLS = frozenset("zeros_like ones_like full_like empty_like".split())
+_FACTORIES = frozenset(
+    "zeros ones full empty arange linspace eye rand randn tensor new_zeros new_ones new_full".split()
+)
 _BOUNDS = frozenset("clamp clamp_min clamp_max clip".split())
 # … and for floating point ones.
 _FLOAT = frozenset(
@@ -277,6 +280,9 @@ def _makes_new(site: Site, statement: cst.CSTNode | None) -> bool:
     value = statement.value
     if isinstance(value, cst.BinaryOperation):
         return site.tensor(value) is not None
+    last = site.callee(value).rpartition(".")[2]
+    if site.callee(value).startswith("torch.") and last in _FILLS | _FACTORIES:
+        return True
     name = applied(site, value)[0]
     return name in (_KEEPS | _FILLS | _FLOAT | _REDUCES | {"where", "masked_fill"}) - _ALIASING
 

@@ -82,7 +82,8 @@ class Selector:
                     raise Refusal(f"`{site.text(one)}` and `{site.text(other)}` have different shapes")
         leaves = [*yes.leaves, *no.leaves]
         if not all(forms.same_form(site, leaf, leaves[0]) for leaf in leaves[1:]):
-            self.doubts.append(f"`{_short(yes.text)}` and `{_short(no.text)}` must have one shape and dtype")
+            texts = [_short(site.text(c.leaves[0]) if len(c.leaves) == 1 else c.text) for c in (yes, no)]
+            self.doubts.append(f"`{texts[0]}` and `{texts[1]}` must have one shape and dtype")
         if "number" in kinds and "tensor" not in kinds:
             self.doubts.append("the number becomes a tensor without dimensions")
         if not forms.keeps_gradients(site, leaves):
