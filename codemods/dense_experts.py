@@ -9,7 +9,7 @@ Applicability:
     Unsafe: each expert computes every row, what it does is taken to treat rows one by one, sums are rounded in another
     order, and parameters of an expert that was not hit get a gradient of zero instead of none.
 Preconditions:
-    The rows are used in these forms only.
+    The rows are used in these forms only, and nothing computed of them is seen to look at several rows at once.
 Instead:
     `torch._dynamo.config.capture_dynamic_output_shape_ops = True`, or a grouped matrix product.
 """
@@ -197,6 +197,24 @@ def doubled(x, ids):
 doubled(torch.ones(3, 2), torch.tensor([2, 0, 2]))
 """,
             "nothing is written through the rows",
+        ),
+        Declined(
+            """
+import torch
+
+def centred(rows):
+    return rows - rows.mean(0)
+
+@torch.compile
+def per_group(x, ids):
+    out = torch.zeros_like(x)
+    rows = torch.where(ids == 2)[0]
+    out[rows] = centred(x[rows])
+    return out
+
+per_group(torch.ones(3, 2), torch.tensor([2, 0, 2]))
+""",
+            "looks at several rows at once",
         ),
     )
 

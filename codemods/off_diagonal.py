@@ -5,10 +5,11 @@ What it does:
     `x.flatten()[1:].view(n - 1, n + 1)[:, :-1].flatten()`, which has the same elements in the same order;
     `x[..., mask]` likewise over the last two dimensions.
 Applicability:
-    Safe where `x` is known to have two dimensions. Unsafe where it is taken to.
+    Safe where `x` is known to have two dimensions and the result is only read. Unsafe where `x` is taken to, or where
+    the result, which may share memory with `x`, is handed on.
 Preconditions:
     The mask is `torch.eye` of one size, its negation, or either as booleans, perhaps held in a variable that is bound
-    once in front; what is read is not changed in place.
+    once in front.
 Instead:
     `torch.where` with the mask, or indices made once outside the compiled region.
 """
@@ -26,6 +27,7 @@ from gblint.codemod_api import (
     Site,
     as_tensor,
     bound_to,
+    only_read,
     put,
     require,
 )
@@ -152,9 +154,10 @@ doubled(torch.ones(3, 3))
         require(not isinstance(above, cst.AugAssign | cst.AssignTarget), f"`{site.flat(node)}` is written")
         text = _text(site, node, sizes[0].value, leading, off)
         tensor = as_tensor(site.value(node.value))
-        doubt = (
-            "" if leading or (tensor is not None and tensor.rank == 2) else "takes the tensor to have two dimensions"
-        )
+        known = leading or (tensor is not None and tensor.rank == 2)
+        doubt = "" if known else "takes the tensor to have two dimensions"
+        if known and not only_read(site, node):
+            doubt = "the result may share memory with the tensor"
         return Repair(
             "unsafe" if doubt else "safe",
             f"read by position; {doubt}" if doubt else "read by position",

@@ -38,6 +38,8 @@ from gblint.codemod_api import (
 
 CASTS = ("float", "to", "double", "half", "long", "type_as", "bool", "bfloat16")
 
+INTEGERS = ("int", "long", "int64", "int32")
+
 
 class StaticSize(Codemod):
     """Calls that take, or have a form that takes, the size of their result."""
@@ -217,12 +219,14 @@ def _numbers(site: Site, node: cst.Call) -> Repair:
     plain = bool(args) and all(_is_integer(site, a) for a in args)
     known = plain and name in ("torch.arange", "torch.ones", "torch.zeros")
     require(known, f"`{site.flat(made)}` does not follow from Python numbers")
+    assert isinstance(made, cst.Call)
+    given = {a.keyword.value: site.flat(a.value) for a in made.args if a.keyword is not None}
+    integers = given["dtype"].rpartition(".")[2] in INTEGERS if "dtype" in given else name == "torch.arange"
+    require(integers and set(given) <= {"dtype", "device"}, "the list is not known to be one of integers")
     if name == "torch.arange":
         text = f"list(range({', '.join(site.flat(a) for a in args)}))"
     else:
-        assert isinstance(made, cst.Call)
-        dtype = [site.flat(a.value) for a in made.args if a.keyword is not None and a.keyword.value == "dtype"]
-        require(len(args) == 1 and len(dtype) == 1, "the list has more than one dimension, or is one of floats")
+        require(len(args) == 1, "the list has more than one dimension")
         text = f"[{'1' if name == 'torch.ones' else '0'}] * {site.operand(args[0])}"
         if isinstance(site.parent(node), cst.BinaryOperation):
             text = f"({text})"

@@ -52,8 +52,8 @@ from gblint.fixing.lifting import Lifted, lift, spelled, stay_in_the_open
 from gblint.fixing.listing import listed
 from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
-from gblint.fixing.owned import is_own
 from gblint.fixing.outline import Outline, outline
+from gblint.fixing.owned import is_own, only_read
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, is_report, reports
@@ -96,11 +96,11 @@ __all__ = [
     "decides", "definition", "depends", "derived", "everything_that_needs", "fitted", "flat_with", "full_size",
     "function_info", "guarded", "harmless", "in_place_of", "indented", "is_fresh", "is_guarded", "is_live", "is_none",
     "is_number", "is_own", "is_pure", "is_report", "is_tensor_test", "keeps_gradients", "kind_of", "lift", "listed",
-    "loads_of", "marked", "mask_of", "members", "merged", "method", "narrowed", "number_type", "other_arm", "outline",
-    "own_class", "owner", "parts_of", "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse",
-    "reports", "require", "returned", "same_form", "selected_by", "selecting", "spelled", "stay_in_the_open",
-    "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope", "without_decorator",
-    "without_gradients", "wrapped", "writes_in_place",
+    "loads_of", "marked", "mask_of", "members", "merged", "method", "narrowed", "number_type", "only_read",
+    "other_arm", "outline", "own_class", "owner", "parts_of", "put", "quantified", "raises_no_error",
+    "raises_nothing", "reads", "refuse", "reports", "require", "returned", "same_form", "selected_by", "selecting",
+    "spelled", "stay_in_the_open", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
+    "without_decorator", "without_gradients", "wrapped", "writes_in_place",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]

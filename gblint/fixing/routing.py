@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NoReturn
 import libcst as cst
 
 from gblint.findings.finding import Edit
+from gblint.fixing.elementwise import mixes_rows
+from gblint.fixing.flow import depends, derived
 from gblint.fixing.layout import flat_with, put
 from gblint.interpreter.values import as_tensor
 from gblint.interpreter.walk import walk
@@ -40,6 +42,7 @@ class Routing:
             for use in site.loads(name):
                 if self._is_ours(use):
                     self._use(use, name)
+        self._require_row_by_row()
         if not self.writes:
             self.refuse("nothing is written through the rows")
 
@@ -47,6 +50,14 @@ class Routing:
         from gblint.fixing.site import Refusal
 
         raise Refusal(reason)
+
+    def _require_row_by_row(self) -> None:
+        """Refuses where something computed of the rows is known to look at several at once."""
+        names = derived(self.site, self.node)
+        for call in walk(self.site.function.body):
+            inside = isinstance(call, cst.Call) and call is not self.node and depends(call, self.node, names)
+            if inside and isinstance(call, cst.Call) and mixes_rows(self.site, call):
+                self.refuse(f"`{self.site.flat(call)}` looks at several rows at once")
 
     # -- what the rows are ---------------------------------------------------------------------------------------------
 
