@@ -25,12 +25,17 @@ from gblint.codemod_api import (
     Declined,
     Example,
     Place,
+    Refusal,
     Repair,
     Site,
+    everything_that_needs,
     guarded,
     harmless,
     is_guarded,
+    is_pure,
+    may_go,
     narrowed,
+    only_reports,
     owner,
     refuse,
     reports,
@@ -59,6 +64,9 @@ import torch
 def normalize(image, std):
     if (std == 0).any():
         raise ValueError("a zero in std would divide by zero")
+    peak = image.max().item()
+    if peak > 1:
+        raise ValueError(f"values up to {peak}")
     return image / std
 
 print("checksum", normalize(torch.ones(2), torch.ones(2)).sum().item())
@@ -70,6 +78,10 @@ import torch
 def normalize(image, std):
     if not torch.compiler.is_compiling() and (std == 0).any():
         raise ValueError("a zero in std would divide by zero")
+    if not torch.compiler.is_compiling():
+        peak = image.max().item()
+    if not torch.compiler.is_compiling() and peak > 1:
+        raise ValueError(f"values up to {peak}")
     return image / std
 
 print("checksum", normalize(torch.ones(2), torch.ones(2)).sum().item())
@@ -189,7 +201,41 @@ f(torch.ones(2))
             return self._guard(site, line)
         if isinstance(small, cst.Expr) and self._checks(site, small):
             return self._guard(site, line)
-        return None
+        return self._fed(site, line) if isinstance(small, cst.Assign | cst.AnnAssign) else None
+
+    def _fed(self, site: Site, line: Place) -> Repair | None:
+        """The repair of an assignment whose value only goes into checks; None if it goes elsewhere."""
+        branches: list[cst.If] = []
+        try:
+            together = everything_that_needs(
+                site, line, lambda small: self._objection(site, small), lambda s: self._takes(site, s, branches)
+            )
+        except Refusal:
+            return None
+        asserts = any(isinstance(s, cst.Assert) for line in together for s in getattr(line, "body", [line]))
+        if not asserts and not any(self._ends_badly(site, b) for b in branches):
+            return None
+        edits = guarded(site, together)
+        for branch in branches:
+            edits += self._skip(site, branch).edits
+        return Repair("unsafe", MESSAGE, edits)
+
+    def _takes(self, site: Site, statement: cst.CSTNode, branches: list[cst.If]) -> bool:
+        """Whether a compound statement that reads a value is an `if` that only raises or reports."""
+        if not isinstance(statement, cst.If) or not harmless(site, [statement.test]):
+            return False
+        if self._ends_badly(site, statement) or only_reports(site, statement):
+            branches.append(statement)
+            return True
+        return False
+
+    def _objection(self, site: Site, small: cst.BaseSmallStatement) -> str:
+        if isinstance(small, cst.Assign | cst.AnnAssign) and small.value is not None:
+            targets = [t.target for t in small.targets] if isinstance(small, cst.Assign) else [small.target]
+            if all(isinstance(t, cst.Name) for t in targets) and is_pure(site, [small.value]):
+                return ""
+        checks = isinstance(small, cst.Assert) and harmless(site, [small.test])
+        return "" if checks or may_go(site, small) else "it is used besides"
 
     def _branch(self, site: Site) -> cst.If | None:
         """The `if` in whose test the node is."""
