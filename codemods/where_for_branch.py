@@ -229,6 +229,36 @@ print("checksum", steps(torch.arange(3)).sum().item(), steps(torch.ones(3)).sum(
 """,
             "unsafe",
         ),
+        Example(
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def shared(x: torch.Tensor):
+    y = x * 2
+    flat = y.view(-1)
+    if x.sum() > 10:
+        y = y + 1
+    return y.sum() + flat.sum()
+
+print("checksum", shared(torch.ones(2)).item(), shared(torch.ones(2) * 9).item())
+""",
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def shared(x: torch.Tensor):
+    y = x * 2
+    flat = y.view(-1)
+    y = torch.where(x.sum() > 10, y + 1, y)
+    return y.sum() + flat.sum()
+
+print("checksum", shared(torch.ones(2)).item(), shared(torch.ones(2) * 9).item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(
