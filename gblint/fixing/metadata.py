@@ -33,7 +33,7 @@ def reads_contents(site: Site, nodes: list[cst.CSTNode]) -> bool:
     """Whether evaluating code needs the contents of tensors, or anything else that breaks the graph; calls that the
     fake has a dense form of do not count."""
     broken = {draft.node for draft in site.machine.drafts.by_place.values()}
-    broken = {n for n in broken if not (isinstance(n, cst.Call) and _has_dense_form(site, n))}
+    broken = {n for n in broken if not (isinstance(n, cst.Call) and has_dense_form(site, n))}
     inside = [n for node in nodes for n in walk(node)]
     if any(n in broken for n in inside):
         return True
@@ -245,12 +245,12 @@ def _dense(site: Site, node: cst.Call) -> str:
     return ""
 
 
-def _has_dense_form(site: Site, node: cst.Call) -> bool:
+def has_dense_form(site: Site, node: cst.Call) -> bool:
     """Whether a call is a sparse operation with a dense form, or a torch function of one."""
     if _dense(site, node):
         return True
     return site.callee(node).startswith("torch.") and any(
-        isinstance(a.value, cst.Call) and _has_dense_form(site, a.value) for a in node.args
+        isinstance(a.value, cst.Call) and has_dense_form(site, a.value) for a in node.args
     )
 
 

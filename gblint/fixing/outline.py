@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gblint.fixing.metadata import Metadata
+from gblint.fixing.metadata import Metadata, has_dense_form
 from gblint.fixing.purity import changed_names
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.fixing.text import reindent
@@ -279,7 +279,7 @@ def _outputs(
     if returned is not None:
         parts = [e.value for e in returned.elements] if isinstance(returned, cst.Tuple) else [returned]
         tensors = [_tensor(site.value(part)) for part in parts]
-        if any(t is None for t in tensors):
+        if any(t is None and not _gives_dense(site, part) for t, part in zip(tensors, parts, strict=True)):
             raise Refusal("what it returns is not surely a tensor")
         return [], [t for t in tensors if t is not None]
     reads = _later(site, run)
@@ -294,6 +294,11 @@ def _outputs(
         found.append(name)
         values.append(_tensor(known[0]))  # type: ignore[arg-type]
     return found, values
+
+
+def _gives_dense(site: Site, node: cst.BaseExpression) -> bool:
+    """A product with a sparse matrix, or a function of one: a dense tensor."""
+    return isinstance(node, cst.Call) and site.tensor(node) is not None and has_dense_form(site, node)
 
 
 def _around(site: Site, run: list[Statement], loads: list[cst.Name]) -> Statement:
