@@ -23,11 +23,9 @@ from gblint.fixing.arms import (
     always_returns,
     arm_of,
     body_of,
-    bound_before,
     calls_of,
     check_effects,
     comments,
-    is_live,
     kind_of,
     parts_of,
     wrapped,
@@ -50,6 +48,7 @@ from gblint.fixing.layout import fitted, flat_with, put
 from gblint.fixing.leftovers import replaced
 from gblint.fixing.lifting import Lifted, lift, spelled, stay_in_the_open
 from gblint.fixing.listing import listed
+from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
 from gblint.fixing.outline import Outline, outline
@@ -87,9 +86,9 @@ from gblint.interpreter.values import (
 from gblint.interpreter.walk import children, walk, walk_scope
 
 __all__ = [
-    "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar", "Declined",
-    "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "MATH", "Mapping", "Outline", "Place",
-    "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector", "Sequence", "Sink", "Site",
+    "MATH", "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
+    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "Mapping", "Outline",
+    "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector", "Sequence", "Sink", "Site",
     "Statement", "Stream", "Tensor", "Union", "Unknown", "Value", "always_returns", "applied", "arm_of", "as_tensor",
     "base_of", "becomes_tensor", "body_of", "bound_before", "bound_to", "callers", "calls_of", "changed_names",
     "check_effects", "children", "class_site", "closed", "comments", "condition", "conjuncts", "decides", "definition",
