@@ -19,6 +19,7 @@ import libcst as cst
 
 from gblint.codemod_api import (
     Arm,
+    Bind,
     Choice,
     Codemod,
     CodemodMeta,
@@ -261,7 +262,7 @@ def _returning(site: Site, holder: cst.If, found: Condition, yes: Arm, no: Arm, 
 
 
 def _check_temporaries(yes: Arm, no: Arm) -> None:
-    leaves = [leaf for c in (*(s.value for s in no.steps), *no.returns) for leaf in c.leaves]
+    leaves = [leaf for c in (*(s.value for s in no.steps if isinstance(s, Bind)), *no.returns) for leaf in c.leaves]
     used = {n.value for leaf in leaves for n in walk(leaf) if isinstance(n, cst.Name)} | set(no.bound)
     shared = set(yes.bound) & used
     require(not shared, f"both ways use `{min(shared, default='')}`")

@@ -9,7 +9,8 @@ import libcst as cst
 
 from gblint.findings.finding import Edit
 from gblint.fixing import forms
-from gblint.fixing.arms import WIDTH, Arm, Bind, Choice, Step, Write, bound_before, is_live, kind_of, wrapped
+from gblint.fixing.arms import WIDTH, Arm, Bind, Choice, Step, Write, kind_of, wrapped
+from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.purity import is_pure
 from gblint.fixing.site import Refusal, Statement
 from gblint.interpreter.values import Const, Plain, Tensor, members
