@@ -160,7 +160,10 @@ class _Names(cst.CSTTransformer):
         return None
 
     def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
-        return updated_node.with_changes(attr=original_node.attr)
+        value = updated_node.value
+        if isinstance(value, cst.BaseNumber) and not value.lpar:
+            value = value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        return updated_node.with_changes(attr=original_node.attr, value=value)
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
         return updated_node.with_changes(keyword=original_node.keyword)
