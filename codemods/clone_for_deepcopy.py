@@ -110,9 +110,7 @@ f({"x": torch.ones(2), "n": [1]})
             return None
         copied = node.args[0].value
         text = self._clone(site, copied)
-        return Repair(
-            "unsafe", "clone the tensors; the copies do not require gradients", [site.replace(node, text)]
-        )
+        return Repair("unsafe", "clone the tensors; the copies do not require gradients", [site.replace(node, text)])
 
     def _clone(self, site: Site, copied: cst.BaseExpression) -> str:
         base = site.operand(copied)
@@ -127,7 +125,7 @@ f({"x": torch.ones(2), "n": [1]})
             require(_is_tensor(value.element()), f"`{site.text(copied)}` holds more than tensors")
             made = f"[v.detach().clone() for v in {site.flat(copied)}]"
             return made if value.kind == "list" else f"tuple({made[1:-1]})"
-        refuse(f"`{site.text(copied)}` is no tensor and no plain container of tensors")
+        return refuse(f"`{site.text(copied)}` is no tensor and no plain container of tensors")
 
 
 def _is_tensor(value: Value) -> bool:

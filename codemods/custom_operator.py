@@ -164,7 +164,7 @@ def _annotation(name: str, value: Value, tensor: str) -> str:
     types = {p.type if isinstance(p, Plain) else type(p.value).__name__ for p in parts if isinstance(p, Plain | Const)}
     if len(types) == 1 and all(isinstance(p, Plain | Const) for p in parts) and types <= set(_TYPES):
         return types.pop()
-    refuse(f"`{name}` is no tensor, number or string of a known type")
+    return refuse(f"`{name}` is no tensor, number or string of a known type")
 
 
 def _under_no_grad(site: Site) -> bool:

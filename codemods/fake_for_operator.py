@@ -2,12 +2,11 @@
 
 What it does:
     Registers with `register_fake` what a `torch.library.custom_op` returns, where that has the shape and type of an
-    argument: the operator's own statements are sliced to what decides the metadata.
+    argument.
 Applicability:
     Unsafe: tracing believes the fake, and a shape that depends on values would make it wrong.
 Preconditions:
-    The operator is defined at the top of the file and its last statement returns a tensor computed by plain tensor
-    operations of its arguments.
+    The operator is defined at the top of the file and only returns an elementwise operation of an argument.
 Instead:
     Write the fake by hand.
 """
@@ -16,7 +15,19 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gblint.codemod_api import Codemod, CodemodMeta, Declined, Edit, Example, Function, Repair, Site, refuse, require, walk
+from gblint.codemod_api import (
+    Codemod,
+    CodemodMeta,
+    Declined,
+    Edit,
+    Example,
+    Function,
+    Repair,
+    Site,
+    refuse,
+    require,
+    walk,
+)
 
 _ELEMENTWISE = (
     "abs", "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "clamp", "clone", "neg", "sin", "cos", "zeros_like",

@@ -130,7 +130,8 @@ f(torch.ones(2, 4))
         line = site.statement(site.node)
         if isinstance(loop, cst.For) and len(loop.body.body) == 1:
             line = loop
-        bound = {n.value for n in walk(loop.target) if isinstance(n, cst.Name)} if isinstance(line, cst.For) else set()  # type: ignore[union-attr]
+        target = line.target if isinstance(line, cst.For) else None
+        bound = {n.value for n in walk(target) if isinstance(n, cst.Name)} if target is not None else set()
         names = {n.value for n in site.names if n in set(walk(line))} - bound
         other = sorted(n for n in names if n != "self" and site.binds(n))
         require(not other, f"the statement reads `{', '.join(other)}`")

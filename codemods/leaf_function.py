@@ -24,9 +24,9 @@ _RULES = (
     "branch-on-tensor", "read-tensor-value", "integers-to-list", "values-to-list", "builtin-on-tensor",
     "tensor-as-bound", "shape-from-contents", "boolean-mask-read", "tensor-comparison", "scalar-tensor-index",
     "skipped-call", "random-seed", "skipped-torch-function", "skipped-package", "environment-write", "stream-write",
-    "opaque-method", "sparse-result", "sparse-tensor", "nested-tensor-construction", "numpy-scalar", "tensor-membership",
-    "unmodelled-numpy-function", "sort-of-tensors", "resize-in-place", "tensor-as-size", "random-in-place",
-    "untraceable-builtin", "groupby-tensor-key", "context-variable", "astype-object", "delayed-call",
+    "opaque-method", "sparse-result", "sparse-tensor", "nested-tensor-construction", "numpy-scalar",
+    "tensor-membership", "unmodelled-numpy-function", "sort-of-tensors", "resize-in-place", "tensor-as-size",
+    "random-in-place", "untraceable-builtin", "groupby-tensor-key", "context-variable", "astype-object", "delayed-call",
 )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ What it does:
     Dynamo skips the frame of a generator function, so compiling one does nothing. Each `yield value` becomes
     `items.append(value)`, `yield from more` becomes `items.extend(more)`, and the list is returned at the end.
 Applicability:
-    Unsafe: all values are made before the caller sees the first, and the caller gets a list, which `next` does not take.
+    Unsafe: all values are made before the caller sees the first, and the caller gets a list: no `next`.
 Preconditions:
     Every `yield` is a statement of its own, nothing is sent in, and no `return` gives a value.
 Instead:
@@ -96,7 +96,7 @@ totals(torch.ones(2))
         body = [s for s in function.body.body if isinstance(s, cst.SimpleStatementLine | cst.BaseCompoundStatement)]
         first = body[0]
         is_text = isinstance(first, cst.SimpleStatementLine) and isinstance(first.body[0], cst.Expr)
-        if is_text and isinstance(first.body[0].value, cst.SimpleString) and len(body) > 1:  # type: ignore[union-attr]
+        if is_text and isinstance(first.body[0].value, cst.SimpleString) and len(body) > 1:  # type: ignore[union-attr,index]
             first = body[1]
         edits.insert(0, site.insert_before(first, f"{name} = []\n"))
         edits.append(site.insert_after(body[-1], f"return {name}\n"))

@@ -208,7 +208,8 @@ torch.compile(Net())(torch.ones(2), 2.0)
         reads = [n.value for n in walk(first) if isinstance(n, cst.Name)] if first is not None else []
         width = isinstance(first, cst.Subscript | cst.Call) and any(r in site.parameters()[1:] for r in reads)
         if width and name in _LAZY and _is_size(site.text(first)):  # type: ignore[arg-type]
-            rest = ", ".join(site.flat(a.value) if a.keyword is None else site.text(a).rstrip(", ") for a in node.args[1:])
+            texts = [site.flat(a.value) if a.keyword is None else site.text(a).rstrip(", ") for a in node.args[1:]]
+            rest = ", ".join(texts)
             text = f"{_lazy(site, node, name)}({rest})"
             checked: list[cst.CSTNode] = [a.value for a in node.args[1:]]
         else:
@@ -251,7 +252,7 @@ def _is_size(text: str) -> bool:
 def _lazy(site: Site, node: cst.Call, name: str) -> str:
     if isinstance(node.func, cst.Attribute):
         return f"{site.text(node.func.value)}.Lazy{name}"
-    refuse(f"`Lazy{name}` would have to be imported")
+    return refuse(f"`Lazy{name}` would have to be imported")
 
 
 def _free(place: Site, tree: cst.ClassDef, name: str) -> bool:

@@ -42,7 +42,6 @@ def cell(x):
 print("checksum", round(cell(torch.ones(2)).sum().item(), 3))
 """,
             """
-
 import torch
 
 class State:

@@ -2,7 +2,7 @@
 
 What it does:
     Makes a value that cannot be computed while tracing a parameter of the function, and computes it where the function
-    is called; a caller that is traced itself gets the parameter too. Signature and calls change together, in every file.
+    is called; a caller that is traced itself gets it too. Signature and calls change together, in every file.
 Applicability:
     Unsafe: the value is computed before the function's own work, on every call, also where a branch would not have
     needed it, and a random draw moves in the order of draws.
@@ -323,15 +323,16 @@ def _truth(text: str) -> str:
 
 def _whole_condition(site: Site, node: cst.BaseExpression) -> cst.BaseExpression:
     """What stands behind an `and`, `or` or `if` of an expression is computed only if that says so: all of it, then."""
-    inner, whole = node, node
+    inner: cst.CSTNode = node
+    whole = node
     for above in site.ancestors(node):
         if not isinstance(above, cst.BaseExpression | cst.ComparisonTarget):
             break
         is_second = isinstance(above, cst.BooleanOperation) and above.right is inner
         if is_second or (isinstance(above, cst.IfExp) and above.test is not inner):
-            whole = above
+            whole = above  # type: ignore[assignment]
         if isinstance(above, cst.BaseExpression | cst.ComparisonTarget):
-            inner = above  # type: ignore[assignment]
+            inner = above
     return whole
 
 

@@ -91,7 +91,9 @@ print("checksum", torch.compile(Net(torch.jit.script(nn.ReLU())))(torch.ones(2))
             if isinstance(n, cst.Assign) and any(place.text(t.target) == target for t in n.targets)
         ]
         scripted = [
-            m for m in made if isinstance(m, cst.Call) and place.dotted(m.func) == "torch.jit.script" and len(m.args) == 1
+            m
+            for m in made
+            if isinstance(m, cst.Call) and place.dotted(m.func) == "torch.jit.script" and len(m.args) == 1
         ]
         require(len(made) == 1 and scripted, f"`{target}` is not set to `torch.jit.script(...)` in `__init__`")
         text = place.text(scripted[0].args[0].value)

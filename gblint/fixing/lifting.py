@@ -43,7 +43,7 @@ def lift(site: Site, wanted: list[tuple[cst.BaseExpression, str]], write: Callab
     wanted: expressions and the names to give them, in the order in which they are computed. write: what the caller of
     the function is to write, given an expression in its own terms. Raises Refusal.
     """
-    values = []
+    values: list[Value] = []
     for expression, name in wanted:
         stay_in_the_open(site, expression)
         taken = name in (v.name for v in values)
@@ -91,7 +91,12 @@ def _spell(site: Site, expression: cst.BaseExpression, depth: int) -> cst.BaseEx
     for node in walk(expression):
         if isinstance(node, cst.Await | cst.Yield | cst.NamedExpr):
             raise Refusal("the value is computed by an assignment expression or a yield")
-        if isinstance(node, cst.Name) and node.value not in own and node.value not in known and _is_variable(site, node):
+        if (
+            isinstance(node, cst.Name)
+            and node.value not in own
+            and node.value not in known
+            and _is_variable(site, node)
+        ):
             local = _local(site, node, depth)
             if local is not None:
                 known[node.value] = local
@@ -156,19 +161,18 @@ class _Names(cst.CSTTransformer):
     def __init__(self, known: dict[str, cst.BaseExpression]) -> None:
         self.known = known
 
-    def visit_Attribute_attr(self, node: cst.Attribute) -> None:
-        return None
-
-    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+    def leave_Attribute(  # noqa: N802
+        self, original_node: cst.Attribute, updated_node: cst.Attribute
+    ) -> cst.BaseExpression:
         value = updated_node.value
         if isinstance(value, cst.BaseNumber) and not value.lpar:
             value = value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
         return updated_node.with_changes(attr=original_node.attr, value=value)
 
-    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:  # noqa: N802
         return updated_node.with_changes(keyword=original_node.keyword)
 
-    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:  # noqa: N802
         value = self.known.get(original_node.value)
         if value is None:
             return updated_node
@@ -226,9 +230,7 @@ def _insert(site: Site, place: tuple[int, int], text: str, back: int = 0) -> Edi
     return Edit(site.module.path, row, column - back, row, column - back, text)
 
 
-def _at_call(
-    site: Site, call: Site, values: list[Value], write: Callable[[str], str], depth: int
-) -> list[Edit]:
+def _at_call(site: Site, call: Site, values: list[Value], write: Callable[[str], str], depth: int) -> list[Edit]:
     node = call.node
     assert isinstance(node, cst.Call)
     if any(a.star for a in node.args):
@@ -276,7 +278,7 @@ def _arguments(
     """What the parameters in expressions are at a call; the edits give arguments names that are not to be computed
     twice."""
     used = {n.value for e in expressions for n in walk(e) if isinstance(n, cst.Name)}
-    parameters = [p for p in walk_parameters(site.function.params)]
+    parameters = list(walk_parameters(site.function.params))
     given = _given(site, call, node, [p.name.value for p in parameters])
     known: dict[str, cst.BaseExpression] = {}
     edits: list[Edit] = []
@@ -298,7 +300,9 @@ def _arguments(
 
 
 def _asks_for_none(expression: cst.BaseExpression) -> bool:
-    return any(isinstance(n, cst.ComparisonTarget) and isinstance(n.operator, cst.Is | cst.IsNot) for n in walk(expression))
+    return any(
+        isinstance(n, cst.ComparisonTarget) and isinstance(n.operator, cst.Is | cst.IsNot) for n in walk(expression)
+    )
 
 
 def _given(site: Site, call: Site, node: cst.Call, names: list[str]) -> dict[str, cst.BaseExpression]:
@@ -386,9 +390,7 @@ def _literal(node: cst.BaseExpression) -> bool:
         return all(_literal(e.value) for e in node.elements)
     if isinstance(node, cst.Dict):
         return all(isinstance(e, cst.DictElement) and _literal(e.key) and _literal(e.value) for e in node.elements)
-    return isinstance(node, cst.UnaryOperation | cst.BaseNumber | cst.SimpleString) or (
-        isinstance(node, cst.Name | cst.Attribute)
-    )
+    return isinstance(node, cst.UnaryOperation | cst.BaseNumber | cst.SimpleString | cst.Name | cst.Attribute)
 
 
 def _visible(site: Site, call: Site, text: str, known: dict[str, cst.BaseExpression]) -> None:

@@ -98,7 +98,11 @@ class Metadata:
                 return ""
             if isinstance(small, cst.Assign) and len(small.targets) == 1:
                 target = small.targets[0].target
-                if isinstance(target, cst.Name) and self.keeps(small.value, target.value) and target.value in self.inputs:
+                if (
+                    isinstance(target, cst.Name)
+                    and self.keeps(small.value, target.value)
+                    and target.value in self.inputs
+                ):
                     return ""
                 text, reads = self._expression(small.value)
                 needed -= changed
@@ -109,7 +113,9 @@ class Metadata:
                 if isinstance(node, cst.Assign) and name in changed_names([node]):
                     target = node.targets[0].target
                     if len(node.targets) > 1 or not isinstance(target, cst.Name) or not self.keeps(node.value, name):
-                        raise Refusal(f"the shape of `{name}` is not surely the same after `{_first_line(self.site, node)}`")
+                        raise Refusal(
+                            f"the shape of `{name}` is not surely the same after `{_first_line(self.site, node)}`"
+                        )
                 elif isinstance(node, cst.For | cst.With | cst.Import | cst.ImportFrom | cst.AnnAssign):
                     if name in changed_names([node]) and node is not statement:
                         raise Refusal(f"the shape of `{name}` cannot be told")
@@ -130,7 +136,9 @@ class Metadata:
 
     def _reads(self, node: cst.CSTNode) -> set[str]:
         names = set(self.site.names)
-        own = {n.value for c in walk(node) if isinstance(c, cst.CompFor) for n in walk(c.target) if isinstance(n, cst.Name)}
+        own = {
+            n.value for c in walk(node) if isinstance(c, cst.CompFor) for n in walk(c.target) if isinstance(n, cst.Name)
+        }
         found = {n.value for n in walk(node) if isinstance(n, cst.Name) and n in names}
         return {n for n in found - own if self.site.binds(n) and n not in self._receivers(node)}
 
@@ -261,7 +269,7 @@ class _Attributes(cst.CSTTransformer):
         self.site = site
         self.renamed = renamed
 
-    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802
         name = _dense(self.site, original_node)
         parts = [_PRINTER.code_for_node(a.value) for a in updated_node.args]
         if name == "sparse.mm":
@@ -272,7 +280,9 @@ class _Attributes(cst.CSTTransformer):
             return updated_node.func.value
         return updated_node
 
-    def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
+    def leave_Attribute(  # noqa: N802
+        self, original_node: cst.Attribute, updated_node: cst.Attribute
+    ) -> cst.BaseExpression:
         name = self.renamed.get(original_node)
         return cst.Name(name) if name is not None else updated_node
 

@@ -94,7 +94,9 @@ def _runs(site: Site) -> Iterator[list[Statement]]:
     while statement is not None and statement is not function:
         above = site.parent(statement)
         if isinstance(statement, cst.SimpleStatementLine | cst.BaseCompoundStatement):
-            if isinstance(above, cst.IndentedBlock) and not (isinstance(statement, cst.If) and _is_elif(site, statement)):
+            if isinstance(above, cst.IndentedBlock) and not (
+                isinstance(statement, cst.If) and _is_elif(site, statement)
+            ):
                 yield [statement]
         statement = above
 
@@ -171,7 +173,7 @@ def _free(
             continue
         if site.is_store(name) and not isinstance(above, cst.AugAssign):
             continue
-        if text in names or text not in site.parameters() and not site.stores(text):
+        if text in names or (text not in site.parameters() and not site.stores(text)):
             continue
         outside = text in site.parameters() or any(
             s not in inside and s not in site.after(run[-1]) for s in site.stores(text)
@@ -188,7 +190,7 @@ def _is_target(site: Site, node: cst.Attribute) -> bool:
 
 def _is_method(site: Site) -> bool:
     above = site.parent(site.parent(site.function) or site.function)
-    return isinstance(above, cst.ClassDef) or bool(site.parameters()) and site.parameters()[0] == "self"
+    return isinstance(above, cst.ClassDef) or (bool(site.parameters()) and site.parameters()[0] == "self")
 
 
 def _in_order(site: Site, inside: set[cst.CSTNode]) -> list[cst.Name]:
@@ -354,5 +356,3 @@ def _name(site: Site, outputs: list[str], returned: cst.BaseExpression | None) -
         word = func.attr.value if isinstance(func, cst.Attribute) else site.text(func)
         return site.fresh(f"_{function}_{word.strip('_')}")
     return site.fresh(f"_{function}_result")
-
-

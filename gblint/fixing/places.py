@@ -11,11 +11,9 @@ import libcst as cst
 
 from gblint.fixing.site import Refusal, Site
 from gblint.interpreter.functions import chunk_of
-from gblint.interpreter.walk import walk
 
 if TYPE_CHECKING:
     from gblint.index.model import ClassInfo, FunctionInfo, ModuleInfo
-    from gblint.interpreter.machine import Machine
 
 MOST_FILES = 600  # that are searched for a name
 
@@ -79,7 +77,7 @@ def callers(site: Site) -> list[Site]:
     if not found or len(found) != len(calls):
         raise Refusal(f"`{info.qualname}` is called from code that is not in view")
     name = info.owner or info.qualname
-    accounted = sum(_mentions(name, s.text(s.node.func)) for s in found)  # type: ignore[attr-defined]
+    accounted = sum(_mentions(name, s.text(n.func)) for s in found for n in [s.node] if isinstance(n, cst.Call))
     _check_mentions(site, info, name, accounted)
     return found
 
