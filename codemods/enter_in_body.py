@@ -4,7 +4,10 @@ What it does:
     Takes the decorator off and puts the body of the function into a `with` statement: the manager is then made while
     Dynamo traces, which it can follow, instead of outside, which it cannot.
 Applicability:
-    Unsafe: the manager is made in each call, with the arguments as they are then.
+    Safe where making the manager in each call is the same as making it once: its arguments are literals, and it is a
+    `@contextmanager` function (which makes a manager for each call anyway), or a class of the file whose `__init__`
+    only stores its arguments and whose other methods store nothing on the object. Else unsafe: the manager is made in
+    each call, with the arguments as they are then.
 Preconditions:
     The manager is the function's only decorator, and is called there. The body holds no string over several lines that
     would be moved.
@@ -21,9 +24,11 @@ from gblint.codemod_api import (
     Example,
     Repair,
     Site,
+    class_site,
     definition,
     marked,
     require,
+    walk,
     without_decorator,
 )
 
@@ -103,6 +108,60 @@ def act(x):
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
+        ),
+        Example(
+            """
+import contextlib
+
+import torch
+
+level = 2
+
+
+class scaled(contextlib.ContextDecorator):
+    def __init__(self, by):
+        self.by = by
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+@scaled(level)
+def act(x):
+    return x * 2
+
+
+print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
+""",
+            """
+import contextlib
+
+import torch
+
+level = 2
+
+
+class scaled(contextlib.ContextDecorator):
+    def __init__(self, by):
+        self.by = by
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+def act(x):
+    with scaled(level):
+        return x * 2
+
+
+print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
+""",
             "unsafe",
         ),
     )
@@ -154,4 +213,73 @@ print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
         require(body, f"`{function.name}` has no body besides its docstring")
         text = f"with {place.text(manager)}:\n{place.body_text(body, place.step)}"
         edits = [without_decorator(place, decorator), place.replace_lines(body[0], body[-1], text)]
-        return Repair("unsafe", f"enter the context manager in the body of `{function.name}`, anew in each call", edits)
+        message = f"enter the context manager in the body of `{function.name}`"
+        if all(_is_literal(a.value) for a in manager.args) and _keeps_nothing(place, manager.func):
+            return Repair("safe", message, edits)
+        return Repair("unsafe", f"{message}, made anew in each call", edits)
+
+
+def _is_literal(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.SimpleString | cst.BaseNumber) or (
+        isinstance(node, cst.Name) and node.value in ("True", "False", "None")
+    )
+
+
+def _keeps_nothing(site: Site, manager: cst.BaseExpression) -> bool:
+    """Whether a new manager for each call is as good as one for all."""
+    if not isinstance(manager, cst.Name):
+        return False
+    name = manager.value
+    if len(site.module.bindings.get(name, ())) != 1:
+        return False
+    for info in site.module.functions:
+        if info.qualname == name:
+            return info.decorators in (("contextlib.contextmanager",), ("contextmanager",))
+    info = site.module.classes.get(name)
+    if info is None or info.decorators or info.bases not in (("contextlib.ContextDecorator",), ("ContextDecorator",)):
+        return False
+    _, tree = class_site(site, info)
+    methods = [s for s in tree.body.body if isinstance(s, cst.FunctionDef)]
+    others = [s for s in tree.body.body if not isinstance(s, cst.FunctionDef)]
+    return not any(_is_state(s) for s in others) and all(_stores_nothing(m) for m in methods)
+
+
+def _is_state(statement: cst.CSTNode) -> bool:
+    """Whether a statement of a class body is more than a docstring or `pass`."""
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return True
+    return not all(
+        isinstance(s, cst.Pass) or (isinstance(s, cst.Expr) and isinstance(s.value, cst.BaseString))
+        for s in statement.body
+    )
+
+
+def _stores_nothing(method: cst.FunctionDef) -> bool:
+    """Whether `__init__` does nothing but `self.x = x` with its parameters; or another method binds no attribute."""
+    if method.decorators or not method.params.params:
+        return False
+    own = method.params.params[0].name.value
+    names = {p.name.value for p in method.params.params}
+    if method.name.value != "__init__":
+        return not any(isinstance(n, cst.Attribute) and _is_stored(n, own, method) for n in walk(method.body))
+    for line in method.body.body:
+        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else (None,):
+            simple = isinstance(statement, cst.Assign) and len(statement.targets) == 1
+            if not simple or not isinstance(statement.value, cst.Name) or statement.value.value not in names - {own}:
+                return False
+            target = statement.targets[0].target
+            if not isinstance(target, cst.Attribute) or not _is_name(target.value, own):
+                return False
+    return True
+
+
+def _is_name(node: cst.CSTNode, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name
+
+
+def _is_stored(attribute: cst.Attribute, own: str, method: cst.FunctionDef) -> bool:
+    """Whether `self.x` is bound, changed in place or handed on in a method: any use but reading it."""
+    if not _is_name(attribute.value, own):
+        return False
+    binders = (cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.NamedExpr, cst.Del)
+    return any(isinstance(n, binders) and attribute in set(walk(n.target)) for n in walk(method.body))

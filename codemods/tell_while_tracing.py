@@ -1,0 +1,220 @@
+"""A message that is given once is given while Dynamo traces.
+
+What it does:
+    Calls the method of a logger that tells the same thing only once through a function of the module that Dynamo runs
+    while tracing and takes for a constant (`torch._dynamo.assume_constant_result`).
+Applicability:
+    Safe: the method remembers what it was called with, so the message is given at the first call, and never again, in
+    eager and in compiled code.
+Preconditions:
+    The method is made by `logging.Logger.NAME = function`, in this file or in a module that it imports, and the
+    function is cached without limit (`functools.lru_cache(None)` or `functools.cache`). Its result is not used; its
+    arguments are Python values that do not depend on sizes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from gblint.codemod_api import (
+    Codemod,
+    CodemodMeta,
+    Const,
+    Declined,
+    Edit,
+    Example,
+    Plain,
+    Repair,
+    Site,
+    members,
+    refuse,
+    require,
+)
+
+_CACHED = r"@(?:functools\.)?(?:lru_cache\((?:maxsize=)?None\)|cache)\s*\n(?:async )?def {name}\("
+
+
+class TellWhileTracing(Codemod):
+    """Messages given once become constants of the trace."""
+
+    meta = CodemodMeta(
+        name="tell-while-tracing",
+        summary="give a message that comes once while tracing",
+        fixes=("logger-method",),
+        rank=15,
+        logging=("guard",),
+    )
+    EXAMPLES = (
+        Example(
+            """
+import functools
+import logging
+
+import torch
+
+
+@functools.lru_cache(None)
+def warning_once(self, *args):
+    self.warning(*args)
+
+
+logging.Logger.warning_once = warning_once
+logger = logging.getLogger("model")
+
+
+@torch.compile
+def f(x, scale: int = 2):
+    logger.warning_once("scale is %d", scale)
+    return x * scale
+
+
+print("checksum", f(torch.ones(2)).sum().item())
+""",
+            """
+import functools
+import logging
+
+import torch
+
+
+@torch._dynamo.assume_constant_result
+def _warning_once(*args):
+    logger.warning_once(*args)
+
+
+@functools.lru_cache(None)
+def warning_once(self, *args):
+    self.warning(*args)
+
+
+logging.Logger.warning_once = warning_once
+logger = logging.getLogger("model")
+
+
+@torch.compile
+def f(x, scale: int = 2):
+    _warning_once("scale is %d", scale)
+    return x * scale
+
+
+print("checksum", f(torch.ones(2)).sum().item())
+""",
+        ),
+    )
+    DECLINES = (
+        Declined(
+            """
+import logging
+
+import torch
+
+logger = logging.getLogger("model")
+
+
+@torch.compile
+def f(x):
+    logger.warning("each time")
+    return x * 2
+
+
+f(torch.ones(2))
+""",
+            "`logger.warning` is not known to give a message once",
+        ),
+        Declined(
+            """
+import functools
+import logging
+
+import torch
+
+
+@functools.lru_cache(None)
+def warning_once(self, *args):
+    self.warning(*args)
+
+
+logging.Logger.warning_once = warning_once
+logger = logging.getLogger("model")
+
+
+@torch.compile
+def f(x):
+    logger.warning_once("rows: %d", x.shape[0])
+    return x * 2
+
+
+f(torch.ones(2))
+""",
+            "`x.shape[0]` is no constant",
+        ),
+    )
+
+    def repair(self, site: Site) -> Repair | None:
+        call = site.node
+        if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+            return None
+        logger, name = call.func.value, call.func.attr.value
+        what = site.flat(call.func)
+        require(_told_once(site, name), f"`{what}` is not known to give a message once")
+        statement = site.lone_statement(call)
+        require(isinstance(statement, cst.Expr) and statement.value is call, "the result of the call is used")
+        require(isinstance(logger, cst.Name) and logger.value in site.module.bindings, f"`{what}` is no global logger")
+        require(not site.binds(site.flat(logger)), f"`{site.flat(logger)}` is a variable of the function")
+        for argument in call.args:
+            require(not argument.star and argument.keyword is None, "the arguments are not given one by one")
+            require(_is_constant(site, argument.value), f"`{site.flat(argument.value)}` is no constant")
+        decorator, imports = site.refer("torch._dynamo.assume_constant_result")
+        helper, edits = _helper(site, name, f"@{decorator}\ndef {{name}}(*args):\n    {what}(*args)\n")
+        return Repair("safe", "give the message, which comes once, while tracing", [
+            site.replace(call.func, helper), *edits, *imports,
+        ])  # fmt: skip
+
+
+def _helper(site: Site, name: str, text: str) -> tuple[str, list[Edit]]:
+    """The name of the function of the module that gives the message, and the edit that adds it if it is not there."""
+    known = "\n".join(site.lines)
+    if text.format(name=f"_{name}") in known:
+        return f"_{name}", []
+    own = site.fresh(f"_{name}")
+    return own, [site.at_module_level("\n" + text.format(name=own))]
+
+
+def _told_once(site: Site, method: str) -> bool:
+    """Whether a method was given to loggers that remembers what it was called with."""
+    for source in _sources(site):
+        for name in re.findall(rf"^logging\.Logger\.{re.escape(method)} = (\w+)$", source, re.MULTILINE):
+            if re.search(_CACHED.format(name=re.escape(name)), source):
+                return True
+    return False
+
+
+def _sources(site: Site) -> list[str]:
+    """The text of the file and of the modules that it imports by name."""
+    found = ["\n".join(site.lines)]
+    project = site.machine.project
+    for bindings in site.module.bindings.values():
+        for binding in bindings:
+            if binding.kind != "import" or not binding.target:
+                continue
+            dotted = f"{binding.target}.{binding.attr}" if binding.attr else binding.target
+            module = project.find(dotted, site.module)
+            if module is not None and "logging" in dotted:
+                found.append(project.lines(module, 1, module.rows + 1))
+    return found
+
+
+def _is_constant(site: Site, node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.FormattedString):
+        parts = [p.expression for p in node.parts if isinstance(p, cst.FormattedStringExpression)]
+        return all(_is_constant(site, part) for part in parts)
+    if isinstance(node, cst.ConcatenatedString):
+        return _is_constant(site, node.left) and _is_constant(site, node.right)
+    if isinstance(node, cst.SimpleString | cst.BaseNumber):
+        return True
+    value = site.value(node)
+    if value is None:
+        refuse(f"`{site.flat(node)}` is not known")
+    return all(isinstance(m, Const) or (isinstance(m, Plain) and not m.symbolic) for m in members(value))
