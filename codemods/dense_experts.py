@@ -298,7 +298,7 @@ def _plain(site: Site, number: cst.BaseExpression, variable: str) -> str:
 
 def _classes(site: Site) -> str:
     """How many experts there are: the number of classes of the one encoding in the function."""
-    found = set()
+    found: set[str] = set()
     for call in walk(site.function.body):
         if isinstance(call, cst.Call) and site.callee(call) == "torch.nn.functional.one_hot":
             named = [a.value for a in call.args if a.keyword is not None and a.keyword.value == "num_classes"]

@@ -17,6 +17,8 @@ Instead:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from gblint.codemod_api import (
@@ -380,7 +382,7 @@ def _as_one(selection: Selection, pair: tuple[Selection, Selection], where: str,
     return _offer(first, edits, exact=True)
 
 
-def _rows(site: Site, statements: list[cst.CSTNode]) -> range:
+def _rows(site: Site, statements: Sequence[cst.CSTNode]) -> range:
     return range(site.span(statements[0])[0], site.span(statements[-1])[2] + 1)
 
 

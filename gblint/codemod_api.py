@@ -86,20 +86,20 @@ from gblint.interpreter.values import (
 from gblint.interpreter.walk import children, walk, walk_scope
 
 __all__ = [
-    "MATH", "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
-    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "Mapping", "Outline",
-    "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector", "Sequence", "Sink", "Site",
-    "Statement", "Stream", "Tensor", "Union", "Unknown", "Value", "always_returns", "applied", "arm_of", "as_tensor",
-    "base_of", "becomes_tensor", "body_of", "bound_before", "bound_to", "callers", "calls_of", "changed_names",
-    "check_effects", "children", "class_site", "closed", "comments", "condition", "conjuncts", "decides", "definition",
-    "depends", "derived", "everything_that_needs", "fitted", "flat_with", "full_size", "function_info", "guarded",
-    "harmless", "in_place_of", "indented", "is_fresh", "is_guarded", "is_live", "is_none", "is_number", "is_own",
-    "is_pure", "is_report", "is_tensor_test", "keeps_gradients", "kind_of", "lift", "listed", "loads_of", "marked",
-    "mask_of", "may_go", "members", "merged", "method", "narrowed", "number_type", "only_read", "only_reports",
-    "other_arm", "outline", "own_class", "owner", "parts_of", "put", "quantified", "raises_no_error", "raises_nothing",
-    "reads", "refuse", "replaced", "reports", "require", "returned", "same_form", "selected_by", "selecting", "spelled",
-    "stay_in_the_open", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
-    "with_neighbours", "without_decorator", "without_gradients", "wrapped", "writes_in_place",
+    "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
+    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "MATH", "Mapping",
+    "Outline", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector", "Sequence",
+    "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Value", "always_returns", "applied",
+    "arm_of", "as_tensor", "base_of", "becomes_tensor", "body_of", "bound_before", "bound_to", "callers", "calls_of",
+    "changed_names", "check_effects", "children", "class_site", "closed", "comments", "condition", "conjuncts",
+    "decides", "definition", "depends", "derived", "everything_that_needs", "fitted", "flat_with", "full_size",
+    "function_info", "guarded", "harmless", "in_place_of", "indented", "is_fresh", "is_guarded", "is_live", "is_none",
+    "is_number", "is_own", "is_pure", "is_report", "is_tensor_test", "keeps_gradients", "kind_of", "lift", "listed",
+    "loads_of", "marked", "mask_of", "may_go", "members", "merged", "method", "narrowed", "number_type", "only_read",
+    "only_reports", "other_arm", "outline", "own_class", "owner", "parts_of", "put", "quantified", "raises_no_error",
+    "raises_nothing", "reads", "refuse", "replaced", "reports", "require", "returned", "same_form", "selected_by",
+    "selecting", "spelled", "stay_in_the_open", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk",
+    "walk_scope", "with_neighbours", "without_decorator", "without_gradients", "wrapped", "writes_in_place",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import libcst as cst
 
@@ -152,7 +152,7 @@ class Selection:
             return above.attr.value.endswith("_") and not above.attr.value.endswith("__")
         return False
 
-    def refuse(self, reason: str) -> None:
+    def refuse(self, reason: str) -> NoReturn:
         from gblint.fixing.site import Refusal
 
         raise Refusal(reason)

@@ -3,6 +3,7 @@ full size."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -99,9 +100,7 @@ def _cross_entropy(selection: Selection, call: cst.Call) -> Sink | None:
     return Sink(call, "cross_entropy", tuple(inner)) if mask is not None and mask.rank == 1 else None
 
 
-def _reduction(
-    site: Site, call: cst.Call, name: str, args: tuple[cst.Arg, ...] | list[cst.Arg], top: cst.BaseExpression
-) -> Sink | None:
+def _reduction(site: Site, call: cst.Call, name: str, args: Sequence[cst.Arg], top: cst.BaseExpression) -> Sink | None:
     if name == "numel" and not args:
         return Sink(call, "numel", (top,))
     if name not in REDUCED or name == "numel":
