@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -285,7 +285,7 @@ class _Filter:
 
     def take(self, analysis: Analysis) -> None:
         self._problems(analysis.diagnostics)
-        wanted = [f for f in analysis.findings if self._wanted(f.filename, f.code, f.name)]
+        wanted = [f for f in analysis.findings if self.wants(f.filename, f.code, f.name)]
         judged = apply(wanted, analysis.suppressions, self._reportable)
         self._outcome.silenced += len(judged.silenced)
         for finding in judged.kept:
@@ -310,7 +310,7 @@ class _Filter:
 
     def _unused(self, unused: Iterable[Unused]) -> None:
         for u in unused:
-            if u.filename in self._broken or not self._wanted(u.filename, UNUSED_SUPPRESSION, "unused-suppression"):
+            if u.filename in self._broken or not self.wants(u.filename, UNUSED_SUPPRESSION, "unused-suppression"):
                 continue
             what = f"`{u.code}` in this comment" if u.code else "this comment"
             problem = Problem(
@@ -327,9 +327,9 @@ class _Filter:
         if upper.startswith("GBL"):
             return False
         as_rule = (upper, "") if upper.startswith("GB") else ("", code.lower())
-        return self._wanted(filename, *as_rule)
+        return self.wants(filename, *as_rule)
 
-    def _wanted(self, filename: str, code: str, name: str) -> bool:
+    def wants(self, filename: str, code: str, name: str) -> bool:
         config = self._config(filename)
         selection = self._selections.get(config)
         if selection is None:
@@ -344,6 +344,11 @@ class _Filter:
 
     def _config(self, filename: str) -> Config:
         return self._settings.of(Path(filename).parent)
+
+
+def wanted(options: Options) -> Callable[[str, str, str], bool]:
+    """Whether settings and options want what (file name, code, name) stands for reported."""
+    return _Filter(_Merged(ConfigFinder(options.config, options.isolated), options), options, Outcome()).wants
 
 
 def _doubts(scopes: Iterable[Scope]) -> Iterator[str]:

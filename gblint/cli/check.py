@@ -66,6 +66,9 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--stdin-filename", type=FILE, help="The file that standard input stands for.")
 @click.option("--config", type=FILE, help="Settings file that holds for everything.")
 @click.option("--isolated", is_flag=True, help="Use no settings file.")
+@click.option(
+    "--verify", "program", metavar="COMMAND", help="Run COMMAND, and hold the findings against what it shows."
+)
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was looked at, and where imports were looked for.")
 def command(
@@ -75,9 +78,11 @@ def command(
     exit_zero: bool,
     quiet: bool,
     verbose: bool,
+    program: str | None,
     **given: Any,
 ) -> int:
-    """Predict where torch.compile breaks its graph in PATHS (default: the current folder). Nothing is run or imported.
+    """Predict where torch.compile breaks its graph in PATHS (default: the current folder). Nothing is run or imported,
+    unless --verify says what to run: see gblint verify.
 
     With `-` for a path, source is read from standard input.
 
@@ -86,8 +91,12 @@ def command(
     start = time.monotonic()
     if output_file and not output_file.absolute().parent.is_dir():
         raise click.BadParameter(f"the folder of {output_file} does not exist", param_hint="'--output-file'")
+    if program is not None:
+        return _verified(
+            program, options_of(**given), output_format, output_file, as_statistics, exit_zero, quiet, verbose
+        )
     with progress_bar() as progress:
-        outcome = check(_options(**given), progress)
+        outcome = check(options_of(**given), progress)
     for note in outcome.notes:
         warn(note)
     if verbose:
@@ -102,7 +111,33 @@ def command(
     return int(bool(outcome.findings or outcome.problems) and not exit_zero)
 
 
-def _options(
+def _verified(
+    program: str,
+    options: Options,
+    output_format: str,
+    output_file: Path | None,
+    as_statistics: bool,
+    exit_zero: bool,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Run a command given as one text and report as `gblint verify` does."""
+    import shlex
+
+    from gblint.cli.verify import verify_and_report
+    from gblint.verify.running import Command
+
+    if as_statistics:
+        raise click.UsageError("--statistics and --verify exclude each other: the report of --verify counts by rule")
+    try:
+        words = shlex.split(program)
+    except ValueError as error:
+        raise click.BadParameter(f"{error} in `{program}`", param_hint="'--verify'") from error
+    command = Command(tuple(words), verbose=verbose)
+    return verify_and_report(options, command, output_format, output_file, exit_zero, quiet, show_output=verbose)
+
+
+def options_of(
     paths: tuple[str, ...],
     select: tuple[tuple[str, ...], ...],
     ignore: tuple[tuple[str, ...], ...],
@@ -118,6 +153,7 @@ def _options(
     jobs: int | None,
     **rest: Any,
 ) -> Options:
+    """What the command line says; raises a usage error where it contradicts itself."""
     if config and isolated:
         raise click.UsageError("--config and --isolated exclude each other")
     stdin = "-" in paths or (stdin_filename is not None and not paths)

@@ -20,6 +20,7 @@ FAILURE = 2
 # Command → line for the overview. Each lives in the module of its name, imported only when it runs.
 COMMANDS = {
     "check": "Predict where torch.compile breaks its graph.",
+    "verify": "Run a command, and hold the predictions against what Dynamo says.",
     "logs": "Show the graph breaks in the log of an earlier run.",
     "explain": "Explain a rule, or list all of them.",
     "graph": "Draw the calls from compiled roots, with the breaks in them.",

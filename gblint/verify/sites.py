@@ -85,6 +85,8 @@ def sites(said: Said, owner: Owner = is_yours) -> list[Site]:
     found: dict[tuple[str, int, str, str], Site] = {}
     for event in said.breaks:
         place, library = _place(event.message.stack, owner)
+        if event.silent and not owner(place.filename):
+            continue  # Dynamo leaves many functions of libraries alone
         key = (place.filename, place.row, event.message.code or event.message.title, (event.silent and "silent") or "")
         site = found.get(key)
         if site is None:

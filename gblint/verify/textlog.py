@@ -25,11 +25,12 @@ _REFUSED = re.compile(r"WON'T CONVERT (\S+) (.*) line (\d+)")
 _RAISED = re.compile(r"(?:\[\w*?\d+\]: ?)?(torch\._dynamo\.exc\.\w+: .*)")
 _RANK = re.compile(r"^\[\w*?\d+\]: ?")
 _STARTS = ("Graph break in user code", "Graph break (user stack", "Graph break: torch.compile cannot")
-_MARKS = (b"] [__", b"torch._dynamo", b"WON'T CONVERT", b"raph break", b"function: '", b".__")
+_MARKS = (b"] [__", b"torch._dynamo", b"convert_frame.py:", b"WON'T CONVERT", b"raph break", b"function: '", b".__")
 _MOST_LINES = 2_000  # of one record
 _AFTER_RAISE = 200  # lines of an exception's text that are looked at
 
 RECOMPILE_LIMIT = "GB0039"
+CONVERT_FRAME = "torch._dynamo.convert_frame"  # logs frames that are refused without a graph break
 
 
 class _Open(msgspec.Struct):
@@ -43,22 +44,20 @@ class _Open(msgspec.Struct):
 class LogReader:
     """Takes lines of a log one by one and hands what they say to a collector.
 
-    breaks: whether to take graph breaks, or leave them to a trace of the same run that says more. raises: whether to
-    take exceptions that ended a compilation with fullgraph=True.
+    with_trace: leave graph breaks and recompiles to a trace of the same run, which says more.
     """
 
-    def __init__(self, collector: Collector, breaks: bool = True, raises: bool = True) -> None:
+    def __init__(self, collector: Collector, with_trace: bool = False) -> None:
         self._into = collector
-        self._breaks = breaks
-        self._raises = raises
+        self._with_trace = with_trace
         self._open: dict[str, _Open] = {}
         self._loose: _Open | None = None
         self._processes: set[str] = set()
 
-    def feed(self, line: bytes) -> bool:
-        """Read a line; whether it was one of the logs that gblint asks for (a user's output is not)."""
+    def feed(self, line: bytes) -> str:
+        """Read a line; the log that it belongs to if it is one that gblint asks for, "" for anything else."""
         if self._loose is None and not any(mark in line for mark in _MARKS) and not self._open:
-            return False
+            return ""
         text = plain(line)
         match = _PREFIX.search(text)
         if match:
@@ -73,19 +72,19 @@ class LogReader:
             self._close(key)
         self._into.said.processes = max(self._into.said.processes, len(self._processes))
 
-    def _prefixed(self, match: re.Match[str]) -> bool:
+    def _prefixed(self, match: re.Match[str]) -> str:
         rank, artifact, text = match["rank"], match["artifact"] or "", match["text"]
         key = f"{rank or ''}:{match['pid']}"
         self._processes.add(key)
         compile_id = (f"rank {rank}: " if rank else "") + (match["id"] or "")
         if artifact in ("trace_source", "graph_breaks", "recompiles"):
             self._artifact(key, artifact, compile_id, text)
-            return True
+            return artifact
         if "convert_frame.py" in match["where"]:
             self._frame(key, compile_id, text)
-            return match["level"] == "I"
+            return CONVERT_FRAME if match["level"] == "I" else ""
         self._close(key)
-        return False
+        return ""
 
     def _artifact(self, key: str, artifact: str, compile_id: str, text: str) -> None:
         if artifact == "trace_source":
@@ -131,13 +130,13 @@ class LogReader:
     def _record(self, record: _Open) -> None:
         frame, _, attempt = record.compile_id.rpartition("/")
         compile_id = f"{frame}/{attempt.partition('_')[0]}" if frame else record.compile_id
-        if record.kind == "recompile":
+        if record.kind == "recompile" and not self._with_trace:
             self._recompile(record.lines)
         elif record.kind == "limit":
             self._limit(record.lines, compile_id)
         elif record.kind == "refused":
             self._refused(record.lines, compile_id)
-        elif record.kind == "break" and self._breaks and record.lines[0].startswith("Graph break"):
+        elif record.kind == "break" and not self._with_trace and record.lines[0].startswith("Graph break"):
             message = parse("\n".join(record.lines))
             self._into.add(message, compile_id, restarted=message.effect == "resumes")
 
@@ -173,28 +172,26 @@ class LogReader:
 
     # ------------------------------------------------------------------------------------- lines without a prefix
 
-    def _unprefixed(self, text: str) -> bool:
+    def _unprefixed(self, text: str) -> str:
         if match := _SHORT.match(text):
             self._close_loose()
-            if match["artifact"] == "trace_source":
+            artifact = match["artifact"]
+            if artifact == "trace_source":
                 self._traced("short", match["text"])
-            elif match["artifact"] in ("graph_breaks", "recompiles"):
-                kind = "break" if match["artifact"] == "graph_breaks" else "recompile"
-                self._loose = _Open(kind, "", [match["text"]])
-            return True
+            elif artifact in ("graph_breaks", "recompiles"):
+                self._loose = _Open("break" if artifact == "graph_breaks" else "recompile", "", [match["text"]])
+            return artifact
         if match := _RAISED.match(text):
             self._close_loose()
             self._loose = _Open("raise", "", [match[1]])
-            return False
-        if self._loose is None:
-            return False
-        text = _RANK.sub("", text)
-        over = text.startswith(("Traceback (most", "Set TORCHDYNAMO_VERBOSE")) or len(self._loose.lines) > _AFTER_RAISE
-        if over:
-            self._close_loose()
-        else:
-            self._loose.lines.append(text)
-        return False
+        elif self._loose is not None:
+            text = _RANK.sub("", text)
+            ends = text.startswith(("Traceback (most", "Set TORCHDYNAMO_VERBOSE"))
+            if ends or len(self._loose.lines) > _AFTER_RAISE:
+                self._close_loose()
+            else:
+                self._loose.lines.append(text)
+        return ""
 
     def _close_loose(self) -> None:
         loose, self._loose = self._loose, None
@@ -202,10 +199,8 @@ class LogReader:
             return
         if loose.kind != "raise":
             self._record(loose)
-        elif self._raises:
-            message = parse("\n".join(loose.lines))
-            if message.code:
-                self._into.add(message)
+        elif (message := parse("\n".join(loose.lines))).code:
+            self._into.add(message)
 
 
 def read_log(lines: Iterable[bytes], collector: Collector) -> None:
