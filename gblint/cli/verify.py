@@ -66,6 +66,8 @@ def command(
     Exits with 0 if nothing breaks and no prediction is left open, 1 otherwise, 2 if gblint could not do its work.
     """
     words: tuple[str, ...] = click.get_current_context().meta.get("words", ())
+    if "-" in given["paths"]:
+        raise click.UsageError("standard input cannot be verified: what runs is in files")
     options = options_of(stdin_filename=None, hot_only=False, **given)
     program = Command(words, timeout=timeout, verbose=verbose)
     return verify_and_report(options, program, output_format, output_file, exit_zero, quiet, show_output or verbose)
