@@ -14,6 +14,7 @@ from gblint.discovery import Extent, Found, Patterns, absolute, discover, extent
 from gblint.environment import Environment, find_environment, pinned_torch
 from gblint.errors import GblintError, suggest
 from gblint.findings.finding import Finding
+from gblint.findings.local import localized
 from gblint.findings.selection import Layer, Selection, strength
 from gblint.findings.suppression import Unused, apply
 
@@ -25,7 +26,8 @@ OWN_RULES = {BROKEN_FILE: "broken-file", UNUSED_SUPPRESSION: "unused-suppression
 class Options(msgspec.Struct, kw_only=True):
     """What the command line says; None where it says nothing and the settings file of each project counts.
 
-    stdin: content that stands in for the file `stdin_path`, instead of paths.
+    stdin: content that stands in for the file `stdin_path`, instead of paths. local: let the project's verdicts move
+    confidences (see `gblint.findings.local`); without settings (`isolated`) they never do.
     """
 
     paths: tuple[str, ...] = (".",)
@@ -44,6 +46,7 @@ class Options(msgspec.Struct, kw_only=True):
     cache_dir: Path | None = None
     no_cache: bool = False
     jobs: int = 1
+    local: bool = True
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -130,6 +133,8 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     for group in _groups(found, settings):
         scope, analysis = _analyse(group, options, progress)
         scope.roots = analysis.stats.roots
+        if options.local and not options.isolated:
+            analysis.findings = localized(analysis.findings, scope.root)
         outcome.scopes.append(scope)
         outcome.calls += analysis.calls
         _add_stats(outcome.stats, analysis.stats)

@@ -18,6 +18,7 @@ from gblint.cli.main import colour_of, print_out, warn
 from gblint.cli.progress import progress_bar
 from gblint.errors import GblintError
 from gblint.report.style import Style, plural, printable
+from gblint.verify.keeping import keep
 from gblint.verify.report import FORMATS
 from gblint.verify.running import Command, Tick, ending
 from gblint.verify.verifying import Verified, predict, run_and_compare
@@ -46,10 +47,12 @@ class WithCommand(click.Command):
 @click.command("verify", cls=WithCommand)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End the command then.")
 @click.option("--show-output", is_flag=True, help="Let the command's output through, on standard error.")
+@click.option("--no-store", is_flag=True, help="Do not keep the verdicts for later checks of the project.")
 @click.option("-v", "--verbose", is_flag=True, help="Let Dynamo say more (TORCHDYNAMO_VERBOSE=1), and show the output.")
 def command(
     timeout: float | None,
     show_output: bool,
+    no_store: bool,
     verbose: bool,
     output_format: str,
     output_file: Path | None,
@@ -70,7 +73,8 @@ def command(
         raise click.UsageError("standard input cannot be verified: what runs is in files")
     options = options_of(stdin_filename=None, hot_only=False, **given)
     program = Command(words, timeout=timeout, verbose=verbose)
-    return verify_and_report(options, program, output_format, output_file, exit_zero, quiet, show_output or verbose)
+    show = show_output or verbose
+    return verify_and_report(options, program, output_format, output_file, exit_zero, quiet, show, not no_store)
 
 
 command.params[:0] = [parameter for parameter in check.command.params if parameter.name in SHARED]
@@ -84,8 +88,9 @@ def verify_and_report(
     exit_zero: bool,
     quiet: bool,
     show_output: bool,
+    store: bool = True,
 ) -> int:
-    """Verify, print the report, and give the exit code."""
+    """Verify, print the report, and give the exit code. store: keep the verdicts (without settings they never are)."""
     if not program.words:
         raise GblintError("there is no command to run", "put it after two dashes: gblint verify src -- python train.py")
     if options.stdin is not None:
@@ -96,6 +101,9 @@ def verify_and_report(
     with _ticker(show_output) as tick:
         verified = run_and_compare(options, outcome, program, _show if show_output else None, tick)
     _warn(verified, program)
+    if store and not options.isolated:
+        everything = [*verified.judged, *verified.unshown]
+        verified.kept = keep(everything, [scope.root for scope in outcome.scopes], verified.ran.said.torch)
     render = FORMATS[output_format]
     if output_file:
         output_file.write_text(render(verified, Style(summary=not quiet)), "utf-8", "backslashreplace")

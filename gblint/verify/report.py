@@ -197,6 +197,10 @@ def _summary(verified: Verified, style: Style) -> list[str]:
     lines += _others("in files that were not named", verified.elsewhere)
     lines += _others("in code that no row of yours led to", verified.foreign)
     lines += log_report.figures(verified.ran.said)
+    lines += [
+        f"Kept {plural(n, 'verdict')} in {shown(str(path))}: they move the confidence of later checks."
+        for path, n in verified.kept.items()
+    ]
     return lines + [f"note: {printable(note)}" for note in verified.ran.said.notes]
 
 

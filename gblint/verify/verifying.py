@@ -38,6 +38,7 @@ class Verified(msgspec.Struct):
     elsewhere: list[Site] = []
     foreign: list[Site] = []
     silenced: int = 0
+    kept: dict[Path, int] = {}
 
     @property
     def breaks(self) -> list[Judged]:
@@ -46,8 +47,8 @@ class Verified(msgspec.Struct):
 
 
 def predict(options: Options, progress: Progress | None = None) -> Outcome:
-    """The findings to verify: all, whatever their confidence. Nothing is run."""
-    return check(msgspec.structs.replace(options, min_confidence=0.0, hot_only=False), progress)
+    """The findings to verify: all, whatever their confidence, which is the shipped one. Nothing is run."""
+    return check(msgspec.structs.replace(options, min_confidence=0.0, hot_only=False, local=False), progress)
 
 
 def run_and_compare(

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gblint.errors import GblintError
+from gblint.findings.local import FILE, load
 from gblint.verify.environment import prepare
 from gblint.verify.running import INTERRUPTED, TIMED_OUT, Command, ending, problem, run
 from gblint.verify.sites import sites
@@ -204,3 +208,40 @@ def test_scratch_is_removed(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert done.stdout == "0\n"
     assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------------------------------------------------- command
+
+
+def test_the_command_from_prediction_to_stored_verdicts(project: Write, forks: Forks, gblint: Callable) -> None:
+    folder = project({"gblint.toml": "", "main.py": PRINTS})
+    words = forks.words(folder / "main.py")
+    result = gblint("verify", "main.py", "-n", "--show-output", "--", *words)
+    assert result.code == 1
+    assert "main.py:6:5 GB0059 print-call" in result.out
+    assert "CONFIRMED [once]" in result.out
+    assert f"Kept 1 verdict in {FILE}" in result.out
+    assert "to verify 1 prediction" in result.err
+    (verdict,) = load(folder / FILE).values()
+    assert (verdict.rule, verdict.verdict, verdict.file) == ("GB0059 print-call", "confirmed", "main.py")
+    (folder / FILE).unlink()
+    for off in ("--no-store", "--isolated"):
+        assert gblint("verify", "main.py", "-n", off, "--", *words).code == 1
+        assert not (folder / FILE).exists()
+
+
+def test_check_verifies_too(project: Write, forks: Forks, gblint: Callable) -> None:
+    folder = project({"gblint.toml": "", "main.py": PRINTS.replace('    print("traced", file=sys.stdout)\n', "")})
+    result = gblint(
+        "check", "main.py", "-n", "--output-format", "json", "--verify", shlex.join(forks.words(folder / "main.py"))
+    )
+    assert json.loads(result.out)["findings"] == []
+    assert result.code == 0
+
+
+def test_a_run_that_failed_warns_and_still_reports(project: Write, forks: Forks, gblint: Callable) -> None:
+    folder = project({"gblint.toml": "", "main.py": PRINTS + "raise SystemExit(3)\n"})
+    result = gblint("verify", "main.py", "-n", "--", *forks.words(folder / "main.py"))
+    assert result.code == 1
+    assert "the command failed with exit code 3" in result.err
+    assert "CONFIRMED" in result.out
