@@ -120,12 +120,13 @@ def _fit(corpus: Path, sources: Sequence[Path], output: Path | None) -> int:
     try:
         from gblint.devtools import fit
         from gblint.devtools.score import Runner
+        from gblint.devtools.sources import SETS
     except ImportError as error:
         raise GblintError(f"--corpus needs {error.name}", "install gblint with its extra `dev`") from error
     collected = fit.collect(corpus, sources, Runner((), 2))
     if not collected.examples:
         raise GblintError(f"no finding of gblint's is in the corpus {corpus}")
-    if missing := [part for part in fit.SETS if part not in collected.libraries]:
+    if missing := [part for part in SETS if part not in collected.libraries]:
         click.echo(f"without {' and '.join(missing)}: their sources are in none of the folders (--sources)", err=True)
     print_out("".join(f"{line}\n" for line in fit.report(collected)))
     if output:

@@ -19,7 +19,7 @@ from gblint.errors import GblintError
 from gblint.findings.local import FILE, load
 from gblint.verify.environment import prepare
 from gblint.verify.running import INTERRUPTED, TIMED_OUT, Command, ending, problem, run
-from gblint.verify.sites import sites
+from gblint.verify.sites import sites, within
 from tests.conftest import Write
 from tests.verify.forks import Forks
 
@@ -119,6 +119,38 @@ def test_an_error_under_fullgraph_is_a_break_with_its_stack(project: Write, fork
     assert [f.function for f in site.stack if f.filename.endswith("main.py")][-2:] == ["f", "g"]
     assert "failed with exit code 1" in ending(ran, None)
     assert "Unsupported" in ending(ran, None)
+
+
+RANKS = """\
+import torch
+import torch.distributed as distributed
+from model import f
+
+distributed.init_process_group("gloo")
+f(torch.ones(2 + distributed.get_rank()))
+distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "times"),
+    [
+        (("-m", "torch.distributed.run", "--nproc-per-node", "2", "ranks.py"), 2),
+        (("-m", "pytest", "-q", "test_model.py"), 1),
+        (("-m", "model"), 1),
+    ],
+    ids=["torchrun", "pytest", "module"],
+)
+def test_other_ways_to_run(project: Write, words: tuple[str, ...], times: int) -> None:
+    test = "import torch\nfrom model import f\n\ndef test_f():\n    f(torch.ones(2))\n"
+    model = PRINTS.replace("\nf(torch", '\nif __name__ == "__main__":\n    f(torch')
+    folder = project({"model.py": model, "ranks.py": RANKS, "test_model.py": test})
+    ran = run(Command((sys.executable, *words), timeout=120, env=os.environ | {"PYTHONPATH": "."}))
+    (site,) = sites(ran.said, within((), [folder]))
+    assert (site.row, site.code, site.count, ran.code) == (6, "GB0059", times, 0)
+    assert 7 in ran.said.traced[str(folder / "model.py")]
+    assert ran.said.processes == times
+    assert len(site.compile_ids) == times
 
 
 def test_a_command_that_cannot_be_run_is_said(tmp_path: Path) -> None:
