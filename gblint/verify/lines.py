@@ -25,4 +25,9 @@ def plain(line: bytes) -> str:
     """A line as text: without the codes that colour a terminal, bytes that are no text written out."""
     if b"\x1b" in line:
         line = _ESCAPE.sub(b"", line)
-    return line.decode("utf-8", "backslashreplace")
+    return readable(line)
+
+
+def readable(data: bytes) -> str:
+    """Bytes as text; what is no text, and NUL, which no file name can hold, is written out."""
+    return data.decode("utf-8", "backslashreplace").replace("\0", "\\x00")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from gblint.errors import GblintError
-from gblint.verify.lines import bounded
+from gblint.verify.lines import bounded, readable
 from gblint.verify.message import parse
 from gblint.verify.said import Collector, Said
 from gblint.verify.textlog import read_log
@@ -35,7 +35,7 @@ def read(path: Path) -> Said:
 
 
 def _file(path: Path, collector: Collector) -> None:
-    if is_trace(path):
+    if path.is_file() and is_trace(path):  # a pipe can be read only once
         read_trace(path, collector)
         return
     with path.open("rb") as stream:
@@ -66,7 +66,7 @@ def _folder(path: Path, collector: Collector) -> None:
 def _reason(file: Path, collector: Collector) -> None:
     """One break of tlparse's output: the folder it lies in is named after the compilation."""
     with file.open("rb") as stream:
-        text = stream.read(_LARGEST_REASON).decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+        text = readable(stream.read(_LARGEST_REASON)).replace("\r\n", "\n")
     match = _COMPILE_ID.match(file.parent.name)
     message = parse(text)
     collector.add(message, f"{match[1]}/{match[2]}" if match else "", restarted=message.effect == "resumes")

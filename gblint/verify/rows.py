@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -75,9 +76,17 @@ def _extent(node: ast.stmt) -> Range:
     return first, max(node.lineno, start - 1)
 
 
-@lru_cache(maxsize=256)
 def rows_of(filename: str) -> Rows:
-    """The rows of a file."""
+    """The rows of a file as it is now."""
+    try:
+        found = os.stat(filename)
+    except (OSError, ValueError):  # also a name with a NUL in it, which a log may hold
+        return Rows("")
+    return _rows(filename, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=256)
+def _rows(filename: str, changed: int, size: int) -> Rows:
     try:
         return Rows(decode(read_bytes(filename)).text)
     except (SourceError, OSError):

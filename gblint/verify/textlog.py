@@ -13,7 +13,8 @@ from gblint.verify.said import Collector, Frame, Message, Recompile
 
 # [rank0]:V1129 19:45:40.802000 13995 torch/_dynamo/symbolic_convert.py:1554] [0/0_1] [__trace_source] text
 _PREFIX = re.compile(
-    r"(?:\[\w*?(?P<rank>\d+)\]: ?)?(?P<level>[VIWEC])\d{4} \d\d:\d\d:\d\d\.\d+ (?P<pid>\d+) (?P<where>[^\s\]]+:\d+)\]"
+    r"(?:\[\w{0,20}?(?P<rank>\d{1,6})\]: ?)?"
+    r"(?P<level>[VIWEC])\d{4} \d\d:\d\d:\d\d\.\d+ (?P<pid>\d+) (?P<where>[^\s\]]+:\d+)\]"
     r"(?: \[(?P<id>[\d/_!-]+)\])?(?: \[__(?P<artifact>\w+)\])? ?(?P<text>.*)"
 )
 _SHORT = re.compile(r"[A-Z]+:torch[\w.]*\.__(?P<artifact>\w+):(?P<text>.*)")  # TORCH_LOGS_FORMAT=short
@@ -22,8 +23,8 @@ _RECOMPILED = re.compile(r"Recompiling function (\S+) in (.*):(\d+)")
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(?:recompile|cache_size|accumulated_\w+)_limit")
 _LIMIT_AT = re.compile(r"function: '(\S+)' \((.*):(\d+)\)")
 _REFUSED = re.compile(r"WON'T CONVERT (\S+) (.*) line (\d+)")
-_RAISED = re.compile(r"(?:\[\w*?\d+\]: ?)?(torch\._dynamo\.exc\.\w+: .*)")
-_RANK = re.compile(r"^\[\w*?\d+\]: ?")
+_RAISED = re.compile(r"(?:\[\w{1,26}\]: ?)?(torch\._dynamo\.exc\.\w+: .*)")
+_RANK = re.compile(r"^\[\w{1,26}\]: ?")
 _STARTS = ("Graph break in user code", "Graph break (user stack", "Graph break: torch.compile cannot")
 _MARKS = (b"] [__", b"torch._dynamo", b"convert_frame.py:", b"WON'T CONVERT", b"raph break", b"function: '", b".__")
 _MOST_LINES = 2_000  # of one record

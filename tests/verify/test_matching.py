@@ -14,7 +14,7 @@ from gblint.findings.finding import Finding
 from gblint.report.style import Style
 from gblint.verify import report
 from gblint.verify.matching import CONFIRMED, MASKED, MISSED, REFUTED, UNREACHED, Judged, judge
-from gblint.verify.rows import Rows
+from gblint.verify.rows import Rows, rows_of
 from gblint.verify.running import EXITED, Ran
 from gblint.verify.said import RESUMES, SKIPS, Break, Frame, Message, Said
 from gblint.verify.sites import Site, is_yours, sites, within
@@ -158,6 +158,16 @@ def test_rows() -> None:
     assert (rows.function(13), rows.function(1)) == ((4, 19), (0, 0))
     nested = Rows("def a():\n    def b():\n        pass\n    x = 1\n")
     assert [nested.function(row) for row in (1, 3, 4)] == [(1, 4), (2, 3), (1, 4)]
+
+
+def test_rows_of_a_file_that_changes(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("f(\n    1)\n")
+    assert rows_of(str(file)).statement(2) == (1, 2)
+    file.write_text("f(1)\ng()\n")
+    assert rows_of(str(file)).statement(2) == (2, 2)
+    assert rows_of(str(tmp_path / "absent.py")).statement(2) == (2, 2)
+    assert rows_of("a\0b").lines == []
 
 
 # ----------------------------------------------------------------------------------------------------------- places

@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -180,6 +181,21 @@ def test_huge_lines_are_cut(tmp_path: Path) -> None:
     assert len(sites(read(file))) == 6
 
 
+@pytest.mark.parametrize(
+    "unit", ["[1", "[11111111", "V1129 00:00:00.0 1 a:1", "] [__", "[rank0]:", 'File "', ": in ", "GB "]
+)
+def test_no_line_takes_long(unit: str, tmp_path: Path) -> None:
+    """Patterns that try every way to read a long line would take hours for these."""
+    file = tmp_path / "log"
+    marks = "torch._dynamo raph break ] [__graph_breaks] TRACE starts_line "
+    prefix = "V1129 19:54:28.1 15879 torch/a.py:1] [0/0] [__graph_breaks] Graph break in user code at "
+    lines = [head + unit[:1] + unit[1:] * (300_000 // max(1, len(unit) - 1)) for head in ("", marks, prefix)]
+    file.write_text("\n".join([*lines, marks + unit * (300_000 // len(unit))]))
+    start = time.monotonic()
+    sites(read(file))
+    assert time.monotonic() - start < 10
+
+
 def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
     """300 MB, more would only take longer: the peak stays where a small log puts it."""
     file = tmp_path / "large.log"
@@ -211,15 +227,26 @@ def test_hostile_text_is_escaped(tmp_path: Path, gblint: Callable) -> None:
     assert "<script>" in gblint("logs", file, "--output-format", "concise").out  # as text: no format is HTML
 
 
-def test_path_tricks_stay_outside(tmp_path: Path) -> None:
+def test_path_tricks_stay_outside(tmp_path: Path, gblint: Callable) -> None:
     folder = tmp_path / "tl" / "-_0_0_0"
     shutil.copytree(TLPARSE, tmp_path / "tl")
     before = sorted(tmp_path.rglob("*"))
     reason = next(folder.iterdir())
     reason.write_text(reason.read_text().replace(PROGRAM, "/project/../../etc/passwd\x00"))
     (tmp_path / "tl" / "loop").symlink_to(tmp_path / "tl", target_is_directory=True)
+    assert gblint("logs", tmp_path / "tl").code == 1
     assert any(site.filename.startswith("/project/../..") for site in sites(read(tmp_path / "tl")))
     assert sorted(p for p in tmp_path.rglob("*") if p.name != "loop" and "loop" not in p.parts) == before
+
+
+def test_files_that_a_log_names_may_be_anything(tmp_path: Path, gblint: Callable) -> None:
+    pipe = tmp_path / "pipe.py"
+    os.mkfifo(pipe)
+    for name in (str(pipe), "/dev/zero", str(tmp_path), "x" * 5000):
+        file = tmp_path / "log"
+        file.write_text(LOG.read_text().replace(PROGRAM, name))
+        result = gblint("logs", file)
+        assert result.code in (0, 1)
 
 
 def test_what_holds_nothing_is_said(tmp_path: Path, gblint: Callable) -> None:
