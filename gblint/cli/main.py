@@ -20,6 +20,8 @@ FAILURE = 2
 # Command → line for the overview. Each lives in the module of its name, imported only when it runs.
 COMMANDS = {
     "check": "Predict where torch.compile breaks its graph.",
+    "fix": "Repair graph breaks in the source.",
+    "override": "Repair library code in a module of your own.",
     "verify": "Run a command, and hold the predictions against what Dynamo says.",
     "logs": "Show the graph breaks in the log of an earlier run.",
     "calibrate": "Show how well confidences hold in a project, by its verdicts.",

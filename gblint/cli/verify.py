@@ -12,8 +12,7 @@ from typing import Any
 import click
 
 from gblint.checking import Options, Outcome
-from gblint.cli import check
-from gblint.cli.check import options_of
+from gblint.cli.analysis_options import FILE, analysis_options, options_of
 from gblint.cli.main import colour_of, print_out, warn
 from gblint.cli.progress import progress_bar
 from gblint.errors import GblintError
@@ -22,13 +21,6 @@ from gblint.verify.keeping import keep
 from gblint.verify.report import FORMATS
 from gblint.verify.running import Command, Tick, ending
 from gblint.verify.verifying import Verified, predict, run_and_compare
-
-# Options that mean here what they mean to `check`.
-SHARED = (
-    "paths", "select", "ignore", "extend_select", "per_file_ignores", "exclude", "extend_exclude", "output_format",
-    "output_file", "min_confidence", "target_torch", "roots", "exit_zero", "no_cache", "cache_dir", "jobs", "config",
-    "isolated", "quiet",
-)  # fmt: skip
 
 
 class WithCommand(click.Command):
@@ -45,9 +37,14 @@ class WithCommand(click.Command):
 
 
 @click.command("verify", cls=WithCommand)
+@analysis_options
+@click.option("--output-format", type=click.Choice(list(FORMATS)), default="full", show_default=True)
+@click.option("-o", "--output-file", type=FILE, help="Write the report to a file.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End the command then.")
 @click.option("--show-output", is_flag=True, help="Let the command's output through, on standard error.")
 @click.option("--no-store", is_flag=True, help="Do not keep the verdicts for later checks of the project.")
+@click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if there is something to report.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Let Dynamo say more (TORCHDYNAMO_VERBOSE=1), and show the output.")
 def command(
     timeout: float | None,
@@ -69,15 +66,12 @@ def command(
     Exits with 0 if nothing breaks and no prediction is left open, 1 otherwise, 2 if gblint could not do its work.
     """
     words: tuple[str, ...] = click.get_current_context().meta.get("words", ())
-    if "-" in given["paths"]:
+    if "-" in given["paths"] or given["stdin_filename"]:
         raise click.UsageError("standard input cannot be verified: what runs is in files")
-    options = options_of(stdin_filename=None, hot_only=False, **given)
+    options = options_of(**given)
     program = Command(words, timeout=timeout, verbose=verbose)
     show = show_output or verbose
     return verify_and_report(options, program, output_format, output_file, exit_zero, quiet, show, not no_store)
-
-
-command.params[:0] = [parameter for parameter in check.command.params if parameter.name in SHARED]
 
 
 def verify_and_report(

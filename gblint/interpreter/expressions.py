@@ -55,7 +55,13 @@ BUILTIN_NAMES = frozenset(dir(builtins))
 def evaluate(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
     """The abstract value of an expression; its effects and events happen on the way."""
     handler = _EVALUATORS.get(type(node))
-    return handler(machine, frame, node) if handler is not None else Unknown(type(node).__name__)
+    if handler is None:
+        return Unknown(type(node).__name__)
+    value = handler(machine, frame, node)
+    if frame.traced:
+        known = machine.values.get(node)
+        machine.values[node] = value if known is None or known is value else join(known, value)
+    return value
 
 
 def evaluate_silently(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:

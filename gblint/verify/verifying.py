@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from gblint.analysis import Progress
-from gblint.checking import Options, Outcome, check, wanted
-from gblint.config import ConfigFinder
+from gblint.checking import Options, Outcome, Settled, check, wanted
 from gblint.findings.suppression import apply
 from gblint.index.model import Suppression
 from gblint.index.suppressions import find_suppressions
@@ -75,23 +73,16 @@ def compare(options: Options, outcome: Outcome, ran: Ran) -> Verified:
     verified.foreign = [s for s in found if s.owner != "yours"]
     verified.elsewhere = [s for s in found if s.owner == "yours" and not inside(s.filename)]
     mine = [s for s in found if s.owner == "yours" and inside(s.filename)]
-    least = _least(options)
+    settings = Settled(options)
     for judged in _silenced(judge(outcome.findings, mine, ran.said.traced), options, verified):
-        judged.low = judged.verdict != MISSED and judged.finding.confidence < least(judged.finding.filename)
+        judged.low = (
+            judged.verdict != MISSED
+            and judged.finding.confidence < settings.of_file(judged.finding.filename).min_confidence
+        )
         unshown = judged.low and judged.verdict != CONFIRMED
         (verified.unshown if unshown else verified.judged).append(judged)
     outcome.notes += edited(ran.said, inside)
     return verified
-
-
-def _least(options: Options) -> Callable[[str], float]:
-    """The minimum confidence that holds for a file."""
-    if options.min_confidence is not None:
-        fixed = options.min_confidence
-        return lambda filename: fixed
-    finder = ConfigFinder(options.config, options.isolated)
-    of_folder = lru_cache(maxsize=None)(lambda folder: finder.for_folder(folder).min_confidence)
-    return lambda filename: of_folder(Path(filename).parent)
 
 
 def _silenced(judged: Sequence[Judged], options: Options, verified: Verified) -> list[Judged]:

@@ -322,7 +322,7 @@ def test_the_command_needs_a_command(model: Path, gblint: Callable) -> None:
     assert "there is no command to run" in result.err
     assert gblint("check", model, "--verify", "").code == 2
     assert "No closing quotation" in gblint("check", model, "--verify", "python 'x").err
-    assert "exclude each other" in gblint("check", model, "--verify", "x", "--statistics").err
+    assert "--verify excludes" in gblint("check", model, "--verify", "x", "--statistics").err
     assert "standard input" in gblint("verify", "-", "--", "true").err
 
 
