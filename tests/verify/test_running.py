@@ -18,6 +18,7 @@ import pytest
 from gblint.errors import GblintError
 from gblint.findings.local import FILE, load
 from gblint.verify.environment import prepare
+from gblint.verify.prove import observe
 from gblint.verify.running import INTERRUPTED, TIMED_OUT, Command, ending, problem, run
 from gblint.verify.sites import sites, within
 from tests.conftest import Write
@@ -277,3 +278,19 @@ def test_a_run_that_failed_warns_and_still_reports(project: Write, forks: Forks,
     assert result.code == 1
     assert "the command failed with exit code 3" in result.err
     assert "CONFIRMED" in result.out
+
+
+def test_one_call_for_before_and_after(project: Write, forks: Forks) -> None:
+    folder = project({"broken.py": PRINTS, "repaired.py": PRINTS.replace('    print("traced", file=sys.stdout)\n', "")})
+    before = observe(forks.words(folder / "broken.py"), folders=[folder])
+    after = observe(forks.words(folder / "repaired.py"))
+    assert [(s.row, s.code) for s in before.sites] == [(6, "GB0059")]
+    assert (after.sites, after.graphs, after.trouble, after.exit_code) == ([], 1, "", 0)
+    assert (before.recompile_count, before.tail) == (0, ["traced"])
+    assert 6 in after.traced[str(folder / "repaired.py")]
+    nothing = project({"nothing.py": "import torch\nraise KeyError(3)\n"})
+    failed = observe(forks.words(nothing / "nothing.py"))
+    assert "exit code 1" in failed.trouble
+    assert failed.tail[-1] == "KeyError: 3"
+    with pytest.raises(GblintError, match="no program"):
+        observe(["no-such-program"])
