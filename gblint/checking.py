@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from gblint.discovery import Extent, Found, Patterns, absolute, discover, extent
 from gblint.environment import Environment, find_environment, pinned_torch
 from gblint.errors import GblintError, suggest
 from gblint.findings.finding import Finding
+from gblint.findings.local import localized
 from gblint.findings.selection import Layer, Selection, strength
 from gblint.findings.suppression import Unused, apply
 
@@ -26,7 +27,8 @@ class Options(msgspec.Struct, kw_only=True):
     """What the command line says; None where it says nothing and the settings file of each project counts.
 
     stdin: content that stands in for the file `stdin_path`, instead of paths. overlay: contents that stand in for files
-    on disk.
+    on disk. local: let the project's verdicts move confidences (see `gblint.findings.local`); without settings
+    (`isolated`) they never do.
     """
 
     paths: tuple[str, ...] = (".",)
@@ -46,6 +48,7 @@ class Options(msgspec.Struct, kw_only=True):
     cache_dir: Path | None = None
     no_cache: bool = False
     jobs: int = 1
+    local: bool = True
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -140,6 +143,8 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     for group in _groups(found, settings):
         scope, analysis = _analyse(group, options, progress)
         scope.roots = analysis.stats.roots
+        if options.local and not options.isolated:
+            analysis.findings = localized(analysis.findings, scope.root)
         outcome.scopes.append(scope)
         outcome.calls += analysis.calls
         _add_stats(outcome.stats, analysis.stats)
@@ -300,7 +305,7 @@ class _Filter:
 
     def take(self, analysis: Analysis) -> None:
         self._problems(analysis.diagnostics)
-        wanted = [f for f in analysis.findings if self._wanted(f.filename, f.code, f.name)]
+        wanted = [f for f in analysis.findings if self.wants(f.filename, f.code, f.name)]
         judged = apply(wanted, analysis.suppressions, self._reportable)
         self._outcome.silenced += len(judged.silenced)
         for finding in judged.kept:
@@ -325,7 +330,7 @@ class _Filter:
 
     def _unused(self, unused: Iterable[Unused]) -> None:
         for u in unused:
-            if u.filename in self._broken or not self._wanted(u.filename, UNUSED_SUPPRESSION, "unused-suppression"):
+            if u.filename in self._broken or not self.wants(u.filename, UNUSED_SUPPRESSION, "unused-suppression"):
                 continue
             what = f"`{u.code}` in this comment" if u.code else "this comment"
             problem = Problem(
@@ -342,9 +347,9 @@ class _Filter:
         if upper.startswith("GBL"):
             return False
         as_rule = (upper, "") if upper.startswith("GB") else ("", code.lower())
-        return self._wanted(filename, *as_rule)
+        return self.wants(filename, *as_rule)
 
-    def _wanted(self, filename: str, code: str, name: str) -> bool:
+    def wants(self, filename: str, code: str, name: str) -> bool:
         config = self._config(filename)
         selection = self._selections.get(config)
         if selection is None:
@@ -359,6 +364,11 @@ class _Filter:
 
     def _config(self, filename: str) -> Config:
         return self._settings.of_file(filename)
+
+
+def wanted(options: Options) -> Callable[[str, str, str], bool]:
+    """Whether settings and options want what (file name, code, name) stands for reported."""
+    return _Filter(Settled(options), options, Outcome()).wants
 
 
 def _doubts(scopes: Iterable[Scope]) -> Iterator[str]:

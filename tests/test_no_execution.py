@@ -185,7 +185,15 @@ def test_nothing_of_the_checked_code_runs(
     assert [path for path in writes if ".gblint_cache" not in path.parts] == []
 
 
-COMMANDS = [("check",), ("check", "--roots", "all", "-n"), ("graph",), ("config",), ("explain",)]
+COMMANDS = [
+    ("check",),
+    ("check", "--roots", "all", "-n"),
+    ("graph",),
+    ("config",),
+    ("explain",),
+    ("logs", "setup.py"),
+    ("calibrate",),
+]
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)

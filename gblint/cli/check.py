@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from gblint.checking import Outcome, check
+from gblint.checking import Options, Outcome, check
 from gblint.cli.analysis_options import FILE, analysis_options, describe, options_of
 from gblint.cli.main import colour_of, print_out, warn
 from gblint.cli.progress import progress_bar
@@ -25,6 +25,9 @@ from gblint.report import FORMATS, STATISTICS, Report, Style
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: repairs that are right only in the usual case as well.")
 @click.option("--show-fixes", is_flag=True, help="With --fix: list the repairs made.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option(
+    "--verify", "program", metavar="COMMAND", help="Run COMMAND, and hold the findings against what it shows."
+)
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if there is something to report.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was looked at, and where imports were looked for.")
@@ -36,12 +39,14 @@ def command(
     unsafe_fixes: bool,
     show_fixes: bool,
     diff: bool,
+    program: str | None,
     exit_zero: bool,
     quiet: bool,
     verbose: bool,
     **given: Any,
 ) -> int:
-    """Predict where torch.compile breaks its graph in PATHS (default: the current folder). Nothing is run or imported.
+    """Predict where torch.compile breaks its graph in PATHS (default: the current folder). Nothing is run or imported,
+    unless --verify says what to run: see gblint verify.
 
     With `-` for a path, source is read from standard input.
 
@@ -52,6 +57,10 @@ def command(
         raise click.BadParameter(f"the folder of {output_file} does not exist", param_hint="'--output-file'")
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
+    if program is not None:
+        if fix or diff or as_statistics:
+            raise click.UsageError("--verify excludes --fix, --diff and --statistics: its report counts by rule")
+        return _verified(program, options_of(**given), output_format, output_file, exit_zero, quiet, verbose)
     if fix or diff:
         from gblint.cli.fix import fix_and_tell
         from gblint.fixing.plan import Choice
@@ -72,6 +81,29 @@ def command(
         click.echo(f"took {time.monotonic() - start:.2f} s", err=True)
     _report(outcome, (STATISTICS if as_statistics else FORMATS)[output_format], output_file, quiet)
     return int(bool(outcome.findings or outcome.problems) and not exit_zero)
+
+
+def _verified(
+    program: str,
+    options: Options,
+    output_format: str,
+    output_file: Path | None,
+    exit_zero: bool,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    """Run a command given as one text and report as `gblint verify` does."""
+    import shlex
+
+    from gblint.cli.verify import verify_and_report
+    from gblint.verify.running import Command
+
+    try:
+        words = shlex.split(program)
+    except ValueError as error:
+        raise click.BadParameter(f"{error} in `{program}`", param_hint="'--verify'") from error
+    command = Command(tuple(words), verbose=verbose)
+    return verify_and_report(options, command, output_format, output_file, exit_zero, quiet, show_output=verbose)
 
 
 def _report(outcome: Outcome, render: Report, file: Path | None, quiet: bool) -> None:

@@ -30,7 +30,7 @@ def render(outcome: Outcome, style: Style) -> str:
         if title != section:
             section = title
             blocks.append(style.paint(title, bold=True, underline=True))
-        blocks.append("\n".join(_finding(finding, sources, style)))
+        blocks.append("\n".join(finding_lines(finding, sources, style)))
     blocks += ["\n".join(_problem(problem, sources, style)) for problem in outcome.problems]
     text = "".join(f"{block}\n\n" for block in blocks)
     return text + (summary.render(outcome, style) if style.summary else "")
@@ -44,7 +44,8 @@ def _section(finding: Finding) -> str:
     return "Not on the path of every call"
 
 
-def _finding(finding: Finding, sources: Sources, style: Style) -> Iterator[str]:
+def finding_lines(finding: Finding, sources: Sources, style: Style) -> Iterator[str]:
+    """A finding with its source, its reasons and what to do, line by line."""
     place = f"{shown(finding.filename)}:{finding.row}:{finding.column}"
     yield " ".join(
         part

@@ -17,8 +17,8 @@ def render(outcome: Outcome, style: Style) -> str:
     A file that could not be analysed is an object with code "GBL000" and its kind as name, an unused suppression one
     with code "GBL001"; both have the keys of a finding, null where a key makes no sense.
     """
-    items = [((f.filename, f.row, f.column, f.code), _finding(f)) for f in outcome.findings]
-    items += [((p.filename, p.row, p.column, p.code), _problem(p)) for p in outcome.problems]
+    items = [((f.filename, f.row, f.column, f.code), finding_data(f)) for f in outcome.findings]
+    items += [((p.filename, p.row, p.column, p.code), problem_data(p)) for p in outcome.problems]
     items.sort(key=lambda item: item[0])
     return dump([item for _, item in items])
 
@@ -32,7 +32,8 @@ def dump(data: object) -> str:
     return msgspec.json.format(encoded, indent=2).decode() + "\n"
 
 
-def _finding(f: Finding) -> dict[str, Any]:
+def finding_data(f: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
     return {
         "code": f.code,
         "name": f.name,
@@ -65,8 +66,9 @@ def _finding(f: Finding) -> dict[str, Any]:
     }
 
 
-def _problem(p: Problem) -> dict[str, Any]:
-    empty = dict.fromkeys(_finding(_NOTHING))
+def problem_data(p: Problem) -> dict[str, Any]:
+    """What gblint reports besides graph breaks, with the keys of a finding."""
+    empty = dict.fromkeys(finding_data(_NOTHING))
     place = {"row": p.row, "column": p.column}
     return empty | {
         "code": p.code,

@@ -1,0 +1,126 @@
+"""One run of `verify`: predictions, then the user's program, then a verdict on each."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from gblint.analysis import Progress
+from gblint.checking import Options, Outcome, Settled, check, wanted
+from gblint.findings.suppression import apply
+from gblint.index.model import Suppression
+from gblint.index.suppressions import find_suppressions
+from gblint.verify.matching import CONFIRMED, MISSED, Judged, judge, real
+from gblint.verify.rows import rows_of
+from gblint.verify.running import Command, Ran, Show, Tick, problem, run
+from gblint.verify.said import Said
+from gblint.verify.sites import Owner, Site, sites, within
+
+
+class Verified(msgspec.Struct):
+    """What a verification has to report.
+
+    judged: findings with a verdict, and the breaks that were missed. unshown: verdicts on findings below the minimum
+    confidence that no break confirms. elsewhere: breaks in files of the project that were not named; foreign: those
+    that no row of the project led to. silenced: missed ones that a comment or a setting silences.
+    """
+
+    outcome: Outcome
+    ran: Ran
+    judged: list[Judged] = []
+    unshown: list[Judged] = []
+    elsewhere: list[Site] = []
+    foreign: list[Site] = []
+    silenced: int = 0
+    kept: dict[Path, int] = {}
+
+    @property
+    def breaks(self) -> list[Judged]:
+        """What really breaks: foretold or not."""
+        return [j for j in self.judged if j.verdict in (CONFIRMED, MISSED)]
+
+
+def predict(options: Options, progress: Progress | None = None) -> Outcome:
+    """The findings to verify: all, whatever their confidence, which is the shipped one. Nothing is run."""
+    return check(msgspec.structs.replace(options, min_confidence=0.0, hot_only=False, local=False), progress)
+
+
+def run_and_compare(
+    options: Options, outcome: Outcome, command: Command, show: Show | None = None, tick: Tick | None = None
+) -> Verified:
+    """Run the command and give the verdicts on what `predict` has foretold.
+
+    Raises GblintError where there is nothing to compare: no torch, nothing compiled, an interrupt.
+    """
+    ran = run(command, show, tick)
+    if error := problem(ran, command.words):
+        raise error
+    return compare(options, outcome, ran)
+
+
+def compare(options: Options, outcome: Outcome, ran: Ran) -> Verified:
+    """Hold what `predict` has foretold against what Dynamo said."""
+    named = [Path(os.path.abspath(path)) for path in options.paths]
+    folders = [scope.root for scope in outcome.scopes]
+    files = {f.filename for f in outcome.findings} | {str(path) for path in named}
+    found = sites(ran.said, within(files, [*folders, *named]))
+    inside = within(map(str, named), named)
+    verified = Verified(outcome, ran)
+    verified.foreign = [s for s in found if s.owner != "yours"]
+    verified.elsewhere = [s for s in found if s.owner == "yours" and not inside(s.filename)]
+    mine = [s for s in found if s.owner == "yours" and inside(s.filename)]
+    settings = Settled(options)
+    for judged in _silenced(judge(outcome.findings, mine, ran.said.traced), options, verified):
+        judged.low = (
+            judged.verdict != MISSED
+            and judged.finding.confidence < settings.of_file(judged.finding.filename).min_confidence
+        )
+        unshown = judged.low and judged.verdict != CONFIRMED
+        (verified.unshown if unshown else verified.judged).append(judged)
+    outcome.notes += edited(ran.said, inside)
+    return verified
+
+
+def _silenced(judged: Sequence[Judged], options: Options, verified: Verified) -> list[Judged]:
+    """Without the missed breaks that comments or settings silence; these are counted."""
+    wants = wanted(options)
+    kept = []
+    for item in judged:
+        f = item.finding
+        if item.verdict == MISSED and not (wants(f.filename, f.code, f.name) and _spoken(item)):
+            verified.silenced += 1
+        else:
+            kept.append(item)
+    return kept
+
+
+def _spoken(missed: Judged) -> bool:
+    return bool(apply([missed.finding], {missed.finding.filename: _comments(missed.finding.filename)}).kept)
+
+
+def _comments(filename: str) -> list[Suppression]:
+    lines = rows_of(filename).lines
+    try:
+        return find_suppressions(lines, ast.parse("\n".join(lines)))
+    except (SyntaxError, ValueError):
+        return []
+
+
+def edited(said: Said, owner: Owner) -> list[str]:
+    """A note for each file in which other text stands now than when Dynamo traced it: its rows may have moved."""
+    changed = set()
+    for (filename, row), text in said.texts.items():
+        if filename in changed or not owner(filename):
+            continue
+        lines = rows_of(real(filename)).lines
+        now = lines[row - 1].strip()[: len(text)] if 0 < row <= len(lines) else ""
+        if lines and text and now != text:
+            changed.add(filename)
+    return [
+        f"{filename} is not what was run: it was edited, so verdicts in it may be about other rows; run it again"
+        for filename in sorted(changed)
+    ]

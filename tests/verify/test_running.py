@@ -1,0 +1,296 @@
+"""The user's command is run as it is, whatever it does, and what it logs is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gblint.errors import GblintError
+from gblint.findings.local import FILE, load
+from gblint.verify.environment import prepare
+from gblint.verify.prove import observe
+from gblint.verify.running import INTERRUPTED, TIMED_OUT, Command, ending, problem, run
+from gblint.verify.sites import sites, within
+from tests.conftest import Write
+from tests.verify.forks import Forks
+
+pytest.importorskip("torch")
+
+PRINTS = """\
+import sys
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    print("traced", file=sys.stdout)
+    return x + 1
+
+f(torch.ones(2))
+"""
+
+
+@pytest.fixture(scope="module")
+def forks() -> Forks:
+    with Forks() as server:
+        yield server
+
+
+def python(text: str, **more: object) -> Command:
+    return Command((sys.executable, "-c", text), **more)
+
+
+# ------------------------------------------------------------------------------------------------------ environment
+
+
+def test_settings_of_the_user_are_merged(tmp_path: Path) -> None:
+    trace = tmp_path / "mine"
+    trace.mkdir()
+    (trace / "old.log").write_text("")
+    (tmp_path / "mine.log").write_text("before\n")
+    base = {
+        "TORCH_LOGS": "+dynamo, recompiles,help",
+        "TORCH_TRACE": str(trace),
+        "TORCH_LOGS_OUT": str(tmp_path / "mine.log"),
+    }
+    env, places = prepare(base | {"HOME": "/h"}, tmp_path / "scratch")
+    assert env["TORCH_LOGS"] == "+dynamo,recompiles,graph_breaks,trace_source,torch._dynamo.convert_frame"
+    assert (env["TORCH_TRACE"], env["TORCH_LOGS_OUT"], env["HOME"]) == (str(trace), base["TORCH_LOGS_OUT"], "/h")
+    assert (places.skip, places.old) == (7, {"old.log"})
+    assert "recompiles" not in places.hidden
+    assert "TORCHDYNAMO_VERBOSE" not in env
+    assert prepare({}, tmp_path, verbose=True)[0]["TORCHDYNAMO_VERBOSE"] == "1"
+
+
+def test_settings_that_would_blind_gblint_are_off_and_said(tmp_path: Path) -> None:
+    env, places = prepare({"TORCH_LOGS_FORMAT": "short", "TORCH_CACHING_PRECOMPILE": "1"}, tmp_path)
+    assert "TORCH_LOGS_FORMAT" not in env
+    assert env["TORCH_CACHING_PRECOMPILE"] == "0"
+    assert [note.split()[0] for note in places.notes] == ["TORCH_LOGS_FORMAT", "TORCH_CACHING_PRECOMPILE"]
+
+
+# ------------------------------------------------------------------------------------------------------------- runs
+
+
+def test_a_script(project: Write, forks: Forks) -> None:
+    folder = project({"main.py": PRINTS})
+    shown: list[bytes] = []
+    ran = run(Command(forks.words(folder / "main.py")), show=shown.append)
+    assert [(s.row, s.code) for s in sites(ran.said)] == [(6, "GB0059")]
+    assert {4, 6, 7} <= ran.said.traced[str(folder / "main.py")]
+    assert (ran.code, ran.failed, ran.said.processes) == (0, False, 1)
+    assert ran.said.torch
+    assert shown == [b"traced\n"]  # the logs that only gblint asked for are not the user's output
+    assert problem(ran, ["x"]) is None
+
+
+def test_logs_that_the_user_wants_are_kept(project: Write, forks: Forks) -> None:
+    folder = project({"main.py": PRINTS})
+    env = os.environ | {"TORCH_LOGS": "graph_breaks", "TORCH_TRACE": "traces", "TORCH_LOGS_OUT": "mine.log"}
+    shown: list[bytes] = []
+    for _ in range(2):
+        shown.clear()
+        ran = run(Command(forks.words(folder / "main.py"), env=env), show=shown.append)
+        assert [(s.row, s.count) for s in sites(ran.said)] == [(6, 1)]  # not what the run before has left
+    text = b"".join(shown)
+    assert b"[__graph_breaks] Graph break in user code" in text
+    assert b"[__trace_source]" not in text
+    assert len(list((folder / "traces").iterdir())) == 2
+    assert (folder / "mine.log").read_bytes().count(b"Graph break in user code") == 2
+
+
+def test_an_error_under_fullgraph_is_a_break_with_its_stack(project: Write, forks: Forks) -> None:
+    text = PRINTS.replace('backend="eager"', 'backend="eager", fullgraph=True').replace(
+        "    print", "    g()\n    print"
+    )
+    text = text.replace("@torch.compile", "def g():\n    print(1)\n\n@torch.compile")
+    folder = project({"main.py": text})
+    ran = run(Command(forks.words(folder / "main.py")))
+    (site,) = sites(ran.said)
+    assert (site.row, site.effect, site.function) == (5, "raises", "g")
+    assert [f.function for f in site.stack if f.filename.endswith("main.py")][-2:] == ["f", "g"]
+    assert "failed with exit code 1" in ending(ran, None)
+    assert "Unsupported" in ending(ran, None)
+
+
+RANKS = """\
+import torch
+import torch.distributed as distributed
+from model import f
+
+distributed.init_process_group("gloo")
+f(torch.ones(2 + distributed.get_rank()))
+distributed.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "times"),
+    [
+        (("-m", "torch.distributed.run", "--nproc-per-node", "2", "ranks.py"), 2),
+        (("-m", "pytest", "-q", "test_model.py"), 1),
+        (("-m", "model"), 1),
+    ],
+    ids=["torchrun", "pytest", "module"],
+)
+def test_other_ways_to_run(project: Write, words: tuple[str, ...], times: int) -> None:
+    test = "import torch\nfrom model import f\n\ndef test_f():\n    f(torch.ones(2))\n"
+    model = PRINTS.replace("\nf(torch", '\nif __name__ == "__main__":\n    f(torch')
+    folder = project({"model.py": model, "ranks.py": RANKS, "test_model.py": test})
+    ran = run(Command((sys.executable, *words), timeout=120, env=os.environ | {"PYTHONPATH": "."}))
+    (site,) = sites(ran.said, within((), [folder]))
+    assert (site.row, site.code, site.count, ran.code) == (6, "GB0059", times, 0)
+    assert 7 in ran.said.traced[str(folder / "model.py")]
+    assert ran.said.processes == times
+    assert len(site.compile_ids) == times
+
+
+def test_a_command_that_cannot_be_run_is_said(tmp_path: Path) -> None:
+    with pytest.raises(GblintError, match=r"no program `train\.py`") as caught:
+        run(Command(("train.py",)))
+    assert caught.value.hint == "give the whole command: python train.py"
+    file = tmp_path / "data.txt"
+    file.write_text("")
+    with pytest.raises(GblintError, match="cannot be run: Permission denied"):
+        run(Command((str(file),)))
+
+
+def test_no_torch() -> None:
+    ran = run(Command((sys.executable, "-IS", "-c", "import torch")))
+    error = problem(ran, ["python", "x"])
+    assert error
+    assert "has no torch: ModuleNotFoundError" in error.message
+
+
+def test_torch_never_imported() -> None:
+    error = problem(run(python("print('hello')")), ["python", "x"])
+    assert error
+    assert (error.message, error.hint) == ("`python x` never imported torch", "its last words: hello")
+    error = problem(run(python("raise KeyError('seed')")), ["python", "x"])
+    assert error
+    assert error.message == "`python x` never imported torch before it failed with exit code 1"
+    assert error.hint == "its last words: KeyError: 'seed'"
+
+
+def test_nothing_compiled(project: Write, forks: Forks) -> None:
+    folder = project({"main.py": "import torch\ntorch.compile(lambda x: x)\n"})
+    command = Command(forks.words(folder / "main.py"))
+    error = problem(run(command), ["x"])
+    assert error
+    assert error.message == "nothing was compiled in `x`"
+    off = run(Command(command.words, env=os.environ | {"TORCH_COMPILE_DISABLE": "1"}))
+    error = problem(off, ["x"])
+    assert error
+    assert error.hint == "unset TORCH_COMPILE_DISABLE"
+
+
+def test_torch_without_ids_is_too_old(project: Write, forks: Forks) -> None:
+    folder = project({"main.py": PRINTS})
+    ran = run(Command(forks.words(folder / "main.py")))
+    for event in ran.said.breaks:
+        event.message = type(event.message)(title="Unsupported: print", stack=event.message.stack)
+    error = problem(ran, ["x"])
+    assert error
+    assert "too old" in error.message
+
+
+def test_timeout_ends_the_command_and_what_it_started(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    child = f"import os, time; open({str(pid)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    start = time.monotonic()
+    ran = run(python(f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])", timeout=2))
+    assert time.monotonic() - start < 20
+    assert (ran.ended, ran.failed) == (TIMED_OUT, True)
+    assert "ended after 2 s" in ending(ran, 2.0)
+    stat = Path("/proc", pid.read_text(), "stat")
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"  # nobody has waited for it yet
+
+
+def test_interrupt_ends_the_command() -> None:
+    timer = threading.Timer(1.0, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    ran = run(python("import time\ntry: time.sleep(60)\nexcept KeyboardInterrupt: print('stopped')"))
+    assert ran.ended == INTERRUPTED
+    assert ran.tail[-1:] == ["stopped"]
+    error = problem(ran, ["x"])
+    assert error
+    assert error.message.startswith("interrupted")
+
+
+def test_output_of_any_kind_is_survived() -> None:
+    text = (
+        "import os; os.write(1, b'\\xff\\x00' * 3_000_000 + b'\\n'); os.write(2, b'\\x1b[2J' + bytes(range(256)) * 9)"
+    )
+    ran = run(python(text))
+    assert ran.code == 0
+    assert max(map(len, ran.tail)) <= 500
+
+
+def test_scratch_is_removed(tmp_path: Path) -> None:
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    code = "from gblint.verify.running import *; print(run(Command(('true',))).code)"
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------------------------------------------------- command
+
+
+def test_the_command_from_prediction_to_stored_verdicts(project: Write, forks: Forks, gblint: Callable) -> None:
+    folder = project({"gblint.toml": "", "main.py": PRINTS})
+    words = forks.words(folder / "main.py")
+    result = gblint("verify", "main.py", "-n", "--show-output", "--", *words)
+    assert result.code == 1
+    assert "main.py:6:5 GB0059 print-call" in result.out
+    assert "CONFIRMED [once]" in result.out
+    assert f"Kept 1 verdict in {FILE}" in result.out
+    assert "to verify 1 prediction" in result.err
+    (verdict,) = load(folder / FILE).values()
+    assert (verdict.rule, verdict.verdict, verdict.file) == ("GB0059 print-call", "confirmed", "main.py")
+    (folder / FILE).unlink()
+    for off in ("--no-store", "--isolated"):
+        assert gblint("verify", "main.py", "-n", off, "--", *words).code == 1
+        assert not (folder / FILE).exists()
+
+
+def test_check_verifies_too(project: Write, forks: Forks, gblint: Callable) -> None:
+    folder = project({"gblint.toml": "", "main.py": PRINTS.replace('    print("traced", file=sys.stdout)\n', "")})
+    result = gblint(
+        "check", "main.py", "-n", "--output-format", "json", "--verify", shlex.join(forks.words(folder / "main.py"))
+    )
+    assert json.loads(result.out)["findings"] == []
+    assert result.code == 0
+
+
+def test_a_run_that_failed_warns_and_still_reports(project: Write, forks: Forks, gblint: Callable) -> None:
+    folder = project({"gblint.toml": "", "main.py": PRINTS + "raise SystemExit(3)\n"})
+    result = gblint("verify", "main.py", "-n", "--", *forks.words(folder / "main.py"))
+    assert result.code == 1
+    assert "the command failed with exit code 3" in result.err
+    assert "CONFIRMED" in result.out
+
+
+def test_one_call_for_before_and_after(project: Write, forks: Forks) -> None:
+    folder = project({"broken.py": PRINTS, "repaired.py": PRINTS.replace('    print("traced", file=sys.stdout)\n', "")})
+    before = observe(forks.words(folder / "broken.py"), folders=[folder])
+    after = observe(forks.words(folder / "repaired.py"))
+    assert [(s.row, s.code) for s in before.sites] == [(6, "GB0059")]
+    assert (after.sites, after.graphs, after.trouble, after.exit_code) == ([], 1, "", 0)
+    assert (before.recompile_count, before.tail) == (0, ["traced"])
+    assert 6 in after.traced[str(folder / "repaired.py")]
+    nothing = project({"nothing.py": "import torch\nraise KeyError(3)\n"})
+    failed = observe(forks.words(nothing / "nothing.py"))
+    assert "exit code 1" in failed.trouble
+    assert failed.tail[-1] == "KeyError: 3"
+    with pytest.raises(GblintError, match="no program"):
+        observe(["no-such-program"])
