@@ -202,6 +202,21 @@ doubled(torch.ones(3, 2), torch.tensor([2, 0, 2]))
             """
 import torch
 
+@torch.compile
+def cleared(tensors, ids):
+    rows = torch.where(ids == 2)[0]
+    out = torch.stack(tensors).sum(0)
+    out[rows] = 0
+    return out
+
+cleared([torch.ones(3), torch.ones(3)], torch.tensor([2, 0, 2]))
+""",
+            "are not known",
+        ),
+        Declined(
+            """
+import torch
+
 def centred(rows):
     return rows - rows.mean(0)
 

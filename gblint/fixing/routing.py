@@ -168,10 +168,12 @@ class Routing:
         else:
             self.refuse(f"`{site.flat(subscript)}` is no masked form of the rows")
 
-    def _mask(self, value: cst.BaseExpression) -> str:
-        """The mask of rows in the rank of what is computed of them."""
-        tensor = as_tensor(self.site.value(value))
-        extra = tensor.rank - 1 if tensor is not None and tensor.rank else 1
+    def _mask(self, value: cst.BaseExpression, base: cst.BaseExpression) -> str:
+        """The mask of rows in the rank of the tensor written to, or of what is written."""
+        ranks = [t.rank for t in (as_tensor(self.site.value(n)) for n in (base, value)) if t is not None and t.rank]
+        if not ranks and as_tensor(self.site.value(value)) is None:
+            self.refuse(f"the dimensions of `{self.site.flat(base)}` are not known")
+        extra = ranks[0] - 1 if ranks else 1
         if not self.slot:
             return f"{self.picked}[:{', None' * extra}]" if extra else self.picked
         if extra == 1:
@@ -183,24 +185,27 @@ class Routing:
         if len(call.args) != 3:
             self.refuse(f"`{self.site.flat(call)}` is given more than the rows")
         base, value = self.site.flat(call.func.value), call.args[2].value
+        tensor = call.func.value
         adds = last == "index_add_"
-        self._write(call, value, f"{base}.{'add_' if adds else 'copy_'}(%s)", "0" if adds else base)
+        self._write(call, tensor, value, f"{base}.{'add_' if adds else 'copy_'}(%s)", "0" if adds else base)
 
     def _assigned(self, subscript: cst.Subscript, target: cst.AssignTarget) -> None:
         statement = self.site.parent(target)
         if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
             self.refuse(f"`{self.site.flat(subscript)}` is one of several targets")
         base = self.site.flat(subscript.value)
-        self._write(statement, statement.value, f"{base}.copy_(%s)", base)
+        self._write(statement, subscript.value, statement.value, f"{base}.copy_(%s)", base)
 
     def _increased(self, subscript: cst.Subscript, statement: cst.AugAssign) -> None:
         if not isinstance(statement.operator, cst.AddAssign):
             self.refuse(f"`{self.site.flat(subscript)}` is changed in another way than by adding")
-        self._write(statement, statement.value, f"{self.site.flat(subscript.value)}.add_(%s)", "0")
+        self._write(statement, subscript.value, statement.value, f"{self.site.flat(subscript.value)}.add_(%s)", "0")
 
-    def _write(self, node: cst.CSTNode, value: cst.BaseExpression, form: str, other: str) -> None:
+    def _write(
+        self, node: cst.CSTNode, base: cst.BaseExpression, value: cst.BaseExpression, form: str, other: str
+    ) -> None:
         where, _ = self.site.refer("torch.where")
-        self.writes[node] = (value, form, f"{where}({self._mask(value)}, %s, {other})")
+        self.writes[node] = (value, form, f"{where}({self._mask(value, base)}, %s, {other})")
 
     def _guard(self, use: cst.Name) -> bool:
         """`if rows.numel() == 0: continue` goes: no rows add nothing."""
