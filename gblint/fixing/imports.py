@@ -30,6 +30,8 @@ def _target(binding: Binding) -> str:
 def refer(site: Site, dotted: str) -> tuple[str, list[Edit]]:
     """See `Site.refer`."""
     parts = dotted.split(".")
+    if site.imports_here(parts[0]):
+        return dotted, []
     for count in range(len(parts), 0, -1):  # the longest part that has a name here gives the shortest text
         base = ".".join(parts[:count])
         for name in _names_of(site, base):

@@ -283,6 +283,20 @@ class Site:
         """Whether the outermost function binds a name itself (so that it does not mean the module's)."""
         return bool(self.stores(name)) or name in self._parameters
 
+    def imports_here(self, module: str) -> bool:
+        """Whether a top-level module has been imported by its own name, inside the function, where the site is reached:
+        `import torch` in a block around the site, in front of it, and nothing else binds the name."""
+        row = self.span(self.node)[0]
+        found = False
+        for node in walk(self.chunk.tree.module):
+            if not isinstance(node, cst.ImportAlias) or node.evaluated_alias or node.evaluated_name != module:
+                continue
+            line = self.statement(node)
+            around = self.parent(line)
+            in_front = self.span(line)[0] < row and around in set(self.ancestors(self.node))
+            found = found or (in_front and isinstance(self.parent(node), cst.Import))
+        return found and not self.stores(module) and module not in self._parameters
+
     @cached_property
     def _parameters(self) -> frozenset[str]:
         return frozenset(n.name.value for n in walk(self.chunk.tree.module) if isinstance(n, cst.Param))
