@@ -199,10 +199,10 @@ def _sources(site: Site) -> list[str]:
         for binding in bindings:
             if binding.kind != "import" or not binding.target:
                 continue
-            dotted = f"{binding.target}.{binding.attr}" if binding.attr else binding.target
-            module = project.find(dotted, site.module)
-            if module is not None and "logging" in dotted:
-                found.append(project.lines(module, 1, module.rows + 1))
+            for dotted in (f"{binding.target}.{binding.attr}", binding.target):
+                module = project.find(dotted, site.module) if "logging" in dotted else None
+                if module is not None:
+                    found.append(project.lines(module, 1, module.rows + 1))
     return found
 
 
