@@ -14,20 +14,24 @@ if TYPE_CHECKING:
 
     from gblint.index.model import ModuleInfo
     from gblint.interpreter.positions import Positions
+    from gblint.interpreter.trees import Places
 
 WRAPPER = "if True:\n"  # what indented text is put under to be parsed
 
 
 class Tree:
-    """A parsed text and, once somebody asks, the positions of its nodes."""
+    """A parsed text and, once somebody asks, the positions of its nodes.
+
+    places: what `trees.read` gave besides the module; None if libcst parsed the text.
+    """
 
     __slots__ = ("_positions", "module", "shift", "text")
 
-    def __init__(self, module: cst.Module, shift: int, text: str) -> None:
+    def __init__(self, module: cst.Module, shift: int, text: str, places: Places | None = None) -> None:
         self.module = module
         self.shift = shift
         self.text = text
-        self._positions: Positions | None = None
+        self._positions: Positions | Places | None = places
 
     def position(self, node: cst.CSTNode) -> CodeRange | None:
         """The range of a node, rows counted in the parsed text."""
@@ -95,9 +99,15 @@ class Forest:
 
     def _parse(self, text: str) -> Tree:
         self.parsed += 1
+        from gblint.interpreter.trees import NotCovered, read
+
         shift = 1 if text[:1] in " \t" else 0
         with _unchecked():
-            return Tree(cst.parse_module(WRAPPER * shift + text), shift, text)
+            try:
+                module, places = read(WRAPPER * shift + text)
+                return Tree(module, shift, text, places)
+            except (NotCovered, SyntaxError, ValueError, RecursionError):
+                return Tree(cst.parse_module(WRAPPER * shift + text), shift, text)
 
     def _keep(self, text: str, tree: Tree) -> None:
         self._trees[text] = tree
