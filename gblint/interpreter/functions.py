@@ -170,7 +170,7 @@ def shape(value: Value, depth: int = 0) -> Any:
     if isinstance(value, Plain):
         return ("P", value.type, value.symbolic)
     if isinstance(value, Instance):
-        return ("I", id(value))
+        return ("F", value.form) if value.form else ("I", id(value))
     if isinstance(value, Function):
         return identity(value)
     if isinstance(value, External):

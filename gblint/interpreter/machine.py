@@ -115,6 +115,7 @@ class Machine:
         self.class_values: dict[tuple[str, str], Class] = {}
         self.function_values: dict[tuple[str, int], Value] = {}
         self.instances: dict[Any, Instance] = {}
+        self.samples: dict[Any, classes.Sample] = {}  # what constructors of modules left, by class and arguments
         self.reached: set[tuple[str, str]] = set()
         self.executed: set[tuple[str, str, int]] = set()
         self.sites: dict[tuple[str, str, cst.CSTNode], Site] = {}

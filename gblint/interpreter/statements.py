@@ -217,6 +217,7 @@ def _delete(machine: Machine, frame: Frame, node: cst.Del) -> bool:
             if machine.listens(frame, "delete"):
                 machine.emit(frame, "delete", Delete(node, "attribute", target.attr.value))
             if isinstance(receiver, Instance):
+                receiver.form = 0
                 receiver.attrs.pop(target.attr.value, None)
         elif isinstance(target, cst.Subscript):
             base = evaluate(machine, frame, target.value)

@@ -655,7 +655,8 @@ _EXPRESSIONS: dict[type, Callable[[_Reader, Any], Any]] = {
     ast.Dict: _Reader.dict_display, ast.DictComp: _Reader.dict_comp, ast.GeneratorExp: _Reader.generator,
     ast.IfExp: _Reader.if_else, ast.JoinedStr: _Reader.formatted, ast.Lambda: _Reader.function,
     ast.List: _Reader.list_display, ast.ListComp: _Reader.list_comp, ast.NamedExpr: _Reader.named,
-    ast.Set: _Reader.set_display, ast.SetComp: _Reader.set_comp, ast.Starred: _Reader.starred, ast.Subscript: _Reader.subscript,
+    ast.Set: _Reader.set_display,
+    ast.SetComp: _Reader.set_comp, ast.Starred: _Reader.starred, ast.Subscript: _Reader.subscript,
     ast.Tuple: _Reader.tuple_display, ast.UnaryOp: _Reader.unary, ast.Yield: _Reader.yielded,
     ast.YieldFrom: _Reader.yielded_from,
 }  # fmt: skip

@@ -348,9 +348,10 @@ class Instance(Value):
 
     attrs: instance attributes known so far. open: attributes not listed may exist (its making was not fully seen).
     args: constructor arguments of an external class. born: "outside" or "region" (made while tracing).
+    form: objects with the same number other than 0 were made alike and are as they were made.
     """
 
-    __slots__ = ("args", "attrs", "base", "born", "cls", "flags", "kwargs", "open")
+    __slots__ = ("args", "attrs", "base", "born", "cls", "flags", "form", "kwargs", "open")
 
     def __init__(
         self,
@@ -370,6 +371,7 @@ class Instance(Value):
         self.args = args or []
         self.kwargs = kwargs or {}
         self.flags: set[str] = set()  # facts by name: "hooked", "frozen", …
+        self.form = 0
 
 
 class PyModule(Value):
