@@ -100,3 +100,52 @@ def test_a_result_with_errors_of_gblint_is_not_kept(tmp_path: Path) -> None:
     worker.remember(info, "explicit", result)
     assert worker.cached(info, "explicit") is None
     assert Worker(Project([path], []), Settings()).cached(info, "explicit") is None
+
+
+USER = "import torch\nfrom lib import g\n\n\ndef f(x):\n    return g(x)\n\n\nh = torch.compile(f)\n"
+LIBRARY = "class A:\n    x = 1\n\n\ndef g(x):\n    print(x)\n    return x\n\n\ndef other(x):\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "holds"),
+    [
+        ("", "", True),
+        ("def other(x):\n    return x\n", "def other(x):\n    return x + 1\n", True),
+        ("\n\ndef other", "\n\ndef added():\n    pass\n\n\ndef other", True),
+        ("print(x)", "input(x)", False),
+        ("class A", "# a comment moves all that comes after\nclass A", False),
+        ("def other(x):", "@staticmethod\ndef other(x):", False),
+        ("x = 1", "y = 1", False),
+        ("\n\ndef other", "\n\ndef print(x):\n    pass\n\n\ndef other", False),
+        ("\n\ndef other", "\n\ndef g(x):\n    return x\n\n\ndef other", False),
+        ("x\n\n\ndef other(x):\n    return x\n", "x\n", False),
+        ("def g", "def g(:\n\ndef g", False),
+    ],
+)
+def test_an_edit_elsewhere_concerns_only_who_read_what_it_changed(
+    tmp_path: Path, old: str, new: str, holds: bool
+) -> None:
+    worker, (path, _) = make(tmp_path, Settings(), user=USER, lib=LIBRARY)
+    info = worker.project.info(path)
+    result = worker.run(info, "explicit")
+    assert [(f.row, Path(f.filename).name) for f in result.findings] == [(6, "lib.py")]
+    worker.remember(info, "explicit", result)
+    assert worker.project.cache is not None
+    worker.project.cache.close()
+    again, _ = make(tmp_path, Settings(), user=USER, lib=LIBRARY.replace(old, new, 1))
+    kept = again.cached(again.project.info(path), "explicit")
+    assert (kept is not None) is holds
+    if kept is not None:
+        fresh = again.run(again.project.info(path), "explicit")
+        assert kept.findings == fresh.findings
+        assert kept.files == fresh.files
+
+
+def test_an_edit_of_the_file_itself_is_always_seen(tmp_path: Path) -> None:
+    worker, (path, _) = make(tmp_path, Settings(), user=USER, lib=LIBRARY)
+    info = worker.project.info(path)
+    worker.remember(info, "explicit", worker.run(info, "explicit"))
+    assert worker.project.cache is not None
+    worker.project.cache.close()
+    again, _ = make(tmp_path, Settings(), user=USER + "\n\ndef added():\n    pass\n", lib=LIBRARY)
+    assert again.cached(again.project.info(path), "explicit") is None

@@ -396,6 +396,7 @@ class Machine:
             return Const("__main__" if module.path == self.script else module.name)
         key = (module.path, name)
         if key in self.absent_globals:
+            self.project.note_missing(name)
             return None
         if key in self.pending_globals:
             return Unknown(f"{name} refers to itself")
@@ -406,6 +407,7 @@ class Machine:
             self.pending_globals.discard(key)
         if value is None:
             self.absent_globals.add(key)
+            self.project.note_missing(name)
         if value is not None:
             env.names[name] = value
         return value

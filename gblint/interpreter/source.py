@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gblint.index.cache import content_digest
+
 if TYPE_CHECKING:
     from libcst.metadata import CodeRange
 
     from gblint.index.model import ModuleInfo
+    from gblint.index.project import Project
     from gblint.interpreter.positions import Positions
     from gblint.interpreter.trees import Places
 
@@ -25,13 +28,21 @@ class Tree:
     places: what `trees.read` gave besides the module; None if libcst parsed the text.
     """
 
-    __slots__ = ("_positions", "module", "shift", "text")
+    __slots__ = ("_digest", "_positions", "module", "shift", "text")
 
     def __init__(self, module: cst.Module, shift: int, text: str, places: Places | None = None) -> None:
         self.module = module
         self.shift = shift
         self.text = text
         self._positions: Positions | Places | None = places
+        self._digest = ""
+
+    @property
+    def digest(self) -> str:
+        """The name of the text."""
+        if not self._digest:
+            self._digest = content_digest(self.text.encode("utf-8", "surrogatepass"))[:16]
+        return self._digest
 
     def position(self, node: cst.CSTNode) -> CodeRange | None:
         """The range of a node, rows counted in the parsed text."""
@@ -54,6 +65,11 @@ class Chunk:
         self.module = module
         self.first = first
         self.tree = tree
+
+    def note(self, project: Project) -> None:
+        """Record that an answer rests on this text."""
+        end = self.first + self.tree.text.count("\n")
+        project.note_span(self.module.path, self.first, end, self.tree.digest)
 
     @property
     def body(self) -> list[cst.BaseStatement]:
