@@ -19,6 +19,7 @@ class Settings(msgspec.Struct, frozen=True):
     target_torch: torch minor release such as "2.13".
     search_paths: directories that imports resolve in, after the project itself (site-packages of the environment).
     python: minor version of the user's Python, such as "3.11".
+    fixing: how repairs are wanted (`[tool.gblint.fix]`), as pairs of key and value.
     jobs: worker processes, 1 for none.
     """
 
@@ -27,6 +28,7 @@ class Settings(msgspec.Struct, frozen=True):
     target_torch: str = "2.13"
     search_paths: tuple[str, ...] = ()
     python: str = "3.11"
+    fixing: tuple[tuple[str, str], ...] = ()
     jobs: int = 1
 
 

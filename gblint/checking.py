@@ -25,12 +25,14 @@ OWN_RULES = {BROKEN_FILE: "broken-file", UNUSED_SUPPRESSION: "unused-suppression
 class Options(msgspec.Struct, kw_only=True):
     """What the command line says; None where it says nothing and the settings file of each project counts.
 
-    stdin: content that stands in for the file `stdin_path`, instead of paths.
+    stdin: content that stands in for the file `stdin_path`, instead of paths. overlay: contents that stand in for files
+    on disk.
     """
 
     paths: tuple[str, ...] = (".",)
     stdin: bytes | None = None
     stdin_path: Path | None = None
+    overlay: dict[Path, bytes] = {}
     config: Config | None = None
     isolated: bool = False
     layer: Layer = Layer()
@@ -73,23 +75,29 @@ class Scope(msgspec.Struct):
 class Outcome(msgspec.Struct):
     """What a run has to report.
 
-    findings: those wanted, by file and row. low: how many more are below the minimum confidence (`min_confidence` is
-    the highest that was asked for); cold: how many `--hot-only` left out; silenced: how many a comment left out.
-    overlay: contents that stood in for files. calls: the call graph in packed parts (see `gblint.callgraph`).
-    notes: one line each for what a reader has to know to trust the report.
+    findings: those wanted, by file and row. doubtful: those below the minimum confidence (`min_confidence` is the
+    highest that was asked for); cold: how many `--hot-only` left out; silenced: how many a comment left out.
+    checked: the files reported on. overlay: contents that stood in for files. calls: the call graph in packed parts
+    (see `gblint.callgraph`). notes: one line each for what a reader has to know to trust the report.
     """
 
     findings: list[Finding] = []
     problems: list[Problem] = []
     stats: Stats = msgspec.field(default_factory=Stats)
     scopes: list[Scope] = []
+    checked: list[str] = []
     overlay: dict[str, bytes] = {}
     calls: list[bytes] = []
     notes: list[str] = []
-    low: int = 0
+    doubtful: list[Finding] = []
     cold: int = 0
     silenced: int = 0
     min_confidence: float = 0.0
+
+    @property
+    def low(self) -> int:
+        """How many findings are below the minimum confidence."""
+        return len(self.doubtful)
 
 
 class _Group(msgspec.Struct):
@@ -113,7 +121,7 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     Raises GblintError when that is impossible: a path that does not exist, settings that are wrong.
     """
     forget()
-    settings = _Merged(ConfigFinder(options.config, options.isolated), options)
+    settings = Settled(options)
     found = _stdin(options) if options.stdin is not None else discover(options.paths, settings.of)
     outcome = Outcome(notes=list(found.warnings))
     if not found.files:
@@ -125,8 +133,10 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     for file in [f for f in found.files if not is_text(str(f))]:
         outcome.problems.append(Problem(BROKEN_FILE, "unreadable", "its name is not valid text", str(file), 1))
         del found.files[file]
+    outcome.overlay = {str(path): data for path, data in options.overlay.items()}
     if options.stdin is not None:
-        outcome.overlay = {str(path): options.stdin for path in found.files}
+        outcome.overlay |= {str(path): options.stdin for path in found.files}
+    outcome.checked = [str(file) for file in found.files]
     for group in _groups(found, settings):
         scope, analysis = _analyse(group, options, progress)
         scope.roots = analysis.stats.roots
@@ -161,11 +171,11 @@ def check_selectors(choice: Layer | Config, per_file: Iterable[tuple[str, tuple[
             raise GblintError(f"{where}no rule answers to `{name}`", hint)
 
 
-class _Merged:
-    """Settings of a folder with what the command line says laid over them."""
+class Settled:
+    """Settings of a folder or file with what the command line says laid over them."""
 
-    def __init__(self, finder: ConfigFinder, options: Options) -> None:
-        self._finder = finder
+    def __init__(self, options: Options) -> None:
+        self._finder = ConfigFinder(options.config, options.isolated)
         self._options = options
         self._known: dict[Path, Config] = {}
 
@@ -173,6 +183,10 @@ class _Merged:
         if folder not in self._known:
             self._known[folder] = with_options(self._finder.for_folder(folder), self._options)
         return self._known[folder]
+
+    def of_file(self, path: str) -> Config:
+        """The settings that hold for an absolute path."""
+        return self.of(Path(path).parent)
 
 
 @lru_cache(maxsize=256)
@@ -212,7 +226,7 @@ def _stdin(options: Options) -> Found:
 # --------------------------------------------------------------------------------------------------------- analysis
 
 
-def _groups(found: Found, settings: _Merged) -> list[_Group]:
+def _groups(found: Found, settings: Settled) -> list[_Group]:
     """The files by project. Files that belong to no project make up one, if the same settings hold for them."""
     groups: dict[tuple[Path | None, Path | None], _Group] = {}
     for file, given in found.files.items():
@@ -241,13 +255,14 @@ def _analyse(group: _Group, options: Options, progress: Progress | None) -> tupl
         target_torch=target_release(config, place),
         search_paths=tuple(dict.fromkeys(str(absolute(p)) for p in search if p.is_dir())),
         python=environment.python,
+        fixing=(("logging", config.fix_logging),),
         jobs=options.jobs,
     )
     cache_dir = None if options.no_cache else options.cache_dir or cache_folder(config, group.root)
     scope = Scope(place, len(project.files), len(group.files), settings, environment, cache_dir)
-    if options.stdin is None:
-        return scope, analyze(group.files, project.files, settings, cache_dir, progress)
-    overlay = {group.files[0]: options.stdin}
+    overlay = dict(options.overlay)
+    if options.stdin is not None:
+        overlay[group.files[0]] = options.stdin
     return scope, analyze(group.files, project.files, settings, cache_dir, progress, overlay)
 
 
@@ -276,7 +291,7 @@ def _add_stats(total: Stats, part: Stats) -> None:
 class _Filter:
     """Sorts what the analyzer believes into what is wanted and what is only counted."""
 
-    def __init__(self, settings: _Merged, options: Options, outcome: Outcome) -> None:
+    def __init__(self, settings: Settled, options: Options, outcome: Outcome) -> None:
         self._settings = settings
         self._options = options
         self._outcome = outcome
@@ -295,7 +310,7 @@ class _Filter:
 
     def _keep(self, finding: Finding) -> None:
         if finding.confidence < self._config(finding.filename).min_confidence:
-            self._outcome.low += 1
+            self._outcome.doubtful.append(finding)
         elif self._options.hot_only and not finding.hot:
             self._outcome.cold += 1
         else:
@@ -343,7 +358,7 @@ class _Filter:
         )
 
     def _config(self, filename: str) -> Config:
-        return self._settings.of(Path(filename).parent)
+        return self._settings.of_file(filename)
 
 
 def _doubts(scopes: Iterable[Scope]) -> Iterator[str]:

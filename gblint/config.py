@@ -17,6 +17,7 @@ from gblint.errors import GblintError, suggest
 
 MIN_CONFIDENCE = 0.55  # the best balance of recall and precision on recorded truth: `python -m gblint.devtools.fit`
 ROOTS_MODES = ("auto", "explicit", "modules", "all")
+LOGGING_MODES = ("guard", "reorder", "ignore", "remove")
 SIZE_LIMIT = 1_000_000
 
 _NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
@@ -39,6 +40,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     select: None when not set, which means every rule. roots: names "pkg.model:Net.forward"; roots_mode: one of
     ROOTS_MODES. target_torch: "2.13", or None to go by the project's requirements. python: an environment's folder,
     its interpreter or its site-packages, or None to look for one. src: folders that first-party imports start from.
+    fix_logging: what a fix does to a call that prints or logs, one of LOGGING_MODES. extend_safe_fixes,
+    extend_unsafe_fixes: codemods and rules whose fixes are promoted to safe or demoted to unsafe.
     """
 
     root: Path
@@ -56,6 +59,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     python: str | None = None
     src: tuple[str, ...] = (".", "src")
     cache_dir: str = ".gblint_cache"
+    fix_logging: str = "guard"
+    extend_safe_fixes: tuple[str, ...] = ()
+    extend_unsafe_fixes: tuple[str, ...] = ()
 
     def path(self, text: str) -> Path:
         """A path written in the settings, made absolute."""
@@ -139,6 +145,33 @@ def _table(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((pattern, parse_selectors(codes)) for pattern, codes in value.items())
 
 
+def _logging(value: object) -> str:
+    if value not in LOGGING_MODES:
+        raise ValueError(f"expected one of {', '.join(LOGGING_MODES)}")
+    return str(value)
+
+
+_FIX_PARSERS: dict[str, Callable[[object], Any]] = {
+    "logging": _logging,
+    "extend-safe-fixes": parse_selectors,
+    "extend-unsafe-fixes": parse_selectors,
+}
+
+
+def _fix(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ValueError('expected a table such as {logging = "guard"}')
+    fields: dict[str, Any] = {}
+    for key, item in value.items():
+        if key not in _FIX_PARSERS:
+            raise ValueError(f"unknown key `{key}`; {suggest(str(key), _FIX_PARSERS)}")
+        try:
+            fields["fix_logging" if key == "logging" else key.replace("-", "_")] = _FIX_PARSERS[key](item)
+        except ValueError as error:
+            raise ValueError(f"`{key}`: {error}") from error
+    return fields
+
+
 _PARSERS: dict[str, Callable[[object], Any]] = {
     "select": parse_selectors,
     "ignore": parse_selectors,
@@ -152,6 +185,7 @@ _PARSERS: dict[str, Callable[[object], Any]] = {
     "python": _string,
     "src": _strings,
     "cache-dir": _string,
+    "fix": _fix,
 }
 KEYS = tuple(_PARSERS)
 
@@ -211,6 +245,8 @@ def _config(data: dict[str, Any], path: Path, prefix: str) -> Config:
             raise GblintError(f"{path}: `{prefix}{key}`: {error}") from error
         if key == "roots":
             fields["roots_mode"], fields["roots"] = parsed
+        elif key == "fix":
+            fields.update(parsed)
         else:
             fields[key.replace("-", "_")] = parsed
     return Config(root=path.parent, source=path, **fields)

@@ -8,7 +8,7 @@ import msgspec
 
 from gblint.analysis import Analysis, Stats
 from gblint.findings.choice import likeliest
-from gblint.findings.finding import Finding
+from gblint.findings.finding import STRENGTH, Finding
 
 if TYPE_CHECKING:
     from gblint.index.project import Project
@@ -25,8 +25,33 @@ def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Anal
     reached = {(path, name) for r in results for path, name in r.reached}
     names = {f"{project.info(path).name}.{name}" for path, name in reached}
     placed = (_place(_demote(finding, result, names), own) for result in results for finding in result.findings)
-    findings = likeliest((f for f in placed if f is not None and f.filename in wanted), _rank)
+    seen = [f for f in placed if f is not None and f.filename in wanted]
+    findings = _agreed(likeliest(seen, _rank), seen)
     return Analysis(findings, [], _stats(results), [r.calls for r in results])
+
+
+def _agreed(findings: list[Finding], seen: list[Finding]) -> list[Finding]:
+    """Findings with the repairs that hold in every context they were found in, at the weakest applicability."""
+    contexts: dict[tuple[str, int, int, str], list[Finding]] = {}
+    for finding in seen:
+        contexts.setdefault((finding.filename, finding.row, finding.column, finding.code), []).append(finding)
+    agreed = []
+    for finding in findings:
+        others = contexts[finding.filename, finding.row, finding.column, finding.code]
+        agreed.append(finding if len(others) == 1 else _agree(finding, others))
+    return agreed
+
+
+def _agree(finding: Finding, others: list[Finding]) -> Finding:
+    offers = [{(fix.codemod, fix.edits): fix for fix in other.fixes} for other in others]
+    kept = []
+    for fix in finding.fixes:
+        same = [offer.get((fix.codemod, fix.edits)) for offer in offers]
+        if None not in same:
+            kept.append(max((f for f in same if f is not None), key=lambda f: STRENGTH.index(f.applicability)))
+    kept.sort(key=lambda fix: STRENGTH.index(fix.applicability))
+    refusals = tuple(dict.fromkeys(refusal for other in others for refusal in other.refusals))
+    return msgspec.structs.replace(finding, fixes=tuple(kept), refusals=refusals)
 
 
 def _rank(finding: Finding) -> tuple[float, bool, str]:

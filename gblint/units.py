@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gblint.index.project import Dependencies, Project
     from gblint.interpreter.machine import Machine
 
+_SETS = ("_logging_functions", "_logger_methods")  # settings of Dynamo that are sets
+
 
 class UnitResult(msgspec.Struct, gc=False):
     """What interpreting one file's roots gave.
@@ -160,7 +162,7 @@ class Worker:
             if mode == "all":
                 roots.guessed()
             calls = calls_of(machine.entries, machine.sites.values(), machine.places)
-            findings = findings_of(machine, calls)
+            findings = findings_of(machine, calls, dict(self.settings.fixing))
         asked = sorted(used.asked)
         result = UnitResult(
             info.path, mode, findings, sorted(machine.reached), calls.pack(),
@@ -202,8 +204,7 @@ class Worker:
         package = info.name.partition(".")[0] if "." in info.name or info.path.endswith("__init__.py") else ""
         found = dict(self._settings_by_package().get(package, {})) if package else {}
         runs = info.is_script or bool(info.compile_sites)
-        found.update({n: v for n, v, row in info.torch_settings if runs or not _in_function(info, row)})
-        return found
+        return found | _set(info, everywhere=runs)
 
     def _settings_by_package(self) -> dict[str, dict[str, str]]:
         if self._package_settings is None:
@@ -212,7 +213,7 @@ class Worker:
                 other = self.project.info(path)
                 if other.torch_settings:
                     known = self._package_settings.setdefault(other.name.partition(".")[0], {})
-                    known.update({n: v for n, v, row in other.torch_settings if not _in_function(other, row)})
+                    known.update(_set(other))
         return self._package_settings
 
 
@@ -237,6 +238,17 @@ def _text_digest(text: str) -> str:
 
 def _digest_of(digests: Iterable[str]) -> str:
     return content_digest(" ".join(digests).encode())
+
+
+def _set(info: ModuleInfo, everywhere: bool = False) -> dict[str, str]:
+    """What a file sets by dotted name, in functions too if `everywhere`; the elements added to a set with commas
+    between."""
+    found: dict[str, str] = {}
+    for name, value, row in info.torch_settings:
+        if everywhere or not _in_function(info, row):
+            known = found.get(name) if name.endswith(_SETS) else None
+            found[name] = f"{known}, {value}" if known else value
+    return found
 
 
 def _in_function(info: ModuleInfo, row: int) -> bool:
@@ -270,10 +282,10 @@ def settings_key(settings: Settings) -> str:
     from gblint.index.cache import source_fingerprint
 
     package = Path(__file__).parent
+    import gblint.codemods as codemods
     import gblint.rules as rules
 
-    sources = source_fingerprint(package, *(Path(p) for p in rules.__path__))
-    text = repr(
-        (settings.roots, settings.roots_mode, settings.target_torch, settings.search_paths, settings.python, sources)
-    )
+    sources = source_fingerprint(package, *(Path(p) for p in (*rules.__path__, *codemods.__path__)))
+    what = msgspec.structs.replace(settings, jobs=1)
+    text = repr((what, sources))
     return blake2b(text.encode(), digest_size=12).hexdigest()

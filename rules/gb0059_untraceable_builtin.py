@@ -2,8 +2,8 @@
 
 What breaks:
     `open`, `input`, `exec`, `compile`, `breakpoint`, `globals`, `bytes`, `bytearray`, `memoryview`, `object()`, and the
-    functions of the standard library that end in one of them (`heapq.nlargest`, `ast.literal_eval`,
-    `tempfile.NamedTemporaryFile`, `fnmatch.fnmatch`).
+    functions of the standard library that end in one of them (`ast.literal_eval`, `tempfile.NamedTemporaryFile`,
+    `fnmatch.fnmatch`).
 Why Dynamo breaks:
     Each builtin needs a model of its own in Dynamo. These have none: they reach outside the program or make objects
     that a graph cannot hold.
@@ -41,8 +41,8 @@ class UntraceableBuiltin(Rule):
         "builtins.open", "builtins.input", "builtins.exec", "builtins.compile", "builtins.breakpoint",
         "builtins.globals", "builtins.object", "builtins.bytes", "builtins.bytearray", "builtins.memoryview",
         "io.open", "codecs.open", "tokenize.open", "zipfile.ZipFile", "tempfile.NamedTemporaryFile",
-        "tempfile.TemporaryFile", "heapq.nlargest", "heapq.nsmallest", "ast.parse", "ast.literal_eval",
-        "fnmatch.fnmatch", "timeit.timeit", "operator.setitem", "configparser.ConfigParser",
+        "tempfile.TemporaryFile", "ast.parse", "ast.literal_eval", "fnmatch.fnmatch",
+        "timeit.timeit", "operator.setitem", "configparser.ConfigParser",
     )  # fmt: skip
     BREAKS = (
         """
@@ -73,17 +73,17 @@ executed(torch.ones(2))
 """,
         """
 import ast
-import heapq
+import fnmatch
 import torch
 
 @torch.compile
-def top(x, text, sizes):
+def parsed(x, text, name):
     value = ast.literal_eval(text)  # GB0059
     x = x * value
-    best = heapq.nlargest(1, sizes)  # GB0059
-    return x + best[0]
+    matches = fnmatch.fnmatch(name, "encoder.*")  # GB0059
+    return x + 1 if matches else x
 
-top(torch.ones(2), "2", [1, 5])
+parsed(torch.ones(2), "2", "encoder.weight")
 """,
     )
     CLEAN = (

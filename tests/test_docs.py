@@ -9,16 +9,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import libcst
 import pytest
 import tomli
 
-from gblint import config, rule_api
+from gblint import codemod_api, config, rule_api
 from gblint.checking import check_selectors
 from gblint.cli.main import cli
 from gblint.config import KEYS, Config, read_config
 from gblint.devtools import docs
 from gblint.interpreter import events, values
-from gblint.registry import documentation, load_rules
+from gblint.registry import documentation, load_codemods, load_rules
 from tests.conftest import spawn
 
 ROOT = Path(__file__).parents[1]
@@ -187,6 +188,8 @@ def test_every_setting_is_described_with_its_default(tmp_path: Path) -> None:
 
 
 def value(settings: Config, key: str) -> object:
+    if key == "fix":
+        return None  # a table, described on its own
     return (settings.roots_mode, settings.roots) if key == "roots" else getattr(settings, key.replace("-", "_"))
 
 
@@ -200,7 +203,7 @@ def test_the_readme_names_every_setting_and_exit_code() -> None:
 
 
 def test_the_rule_that_is_shown_is_a_rule() -> None:
-    (shown,) = blocks(ROOT / "CONTRIBUTING.md", "python")
+    shown, _ = blocks(ROOT / "CONTRIBUTING.md", "python")
     space = {exported: getattr(rule_api, exported) for exported in rule_api.__all__}
     exec(shown, space)
     classes = [v for v in space.values() if isinstance(v, type) and issubclass(v, rule_api.Rule)]
@@ -208,3 +211,13 @@ def test_the_rule_that_is_shown_is_a_rule() -> None:
     known = {r.meta.code: r for r in load_rules()}
     assert rule.calls == known[rule.meta.code].calls
     assert rule.meta.slug == known[rule.meta.code].meta.slug
+
+
+def test_the_codemod_that_is_shown_is_a_codemod() -> None:
+    _, shown = blocks(ROOT / "CONTRIBUTING.md", "python")
+    space = {exported: getattr(codemod_api, exported) for exported in codemod_api.__all__} | {"cst": libcst}
+    exec(shown, space)
+    classes = [v for v in space.values() if isinstance(v, type) and issubclass(v, codemod_api.Codemod)]
+    (codemod,) = [c for c in classes if c is not codemod_api.Codemod]
+    known = {word for c in load_codemods() for word in c.meta.fixes}
+    assert set(codemod.meta.fixes) <= known

@@ -45,6 +45,12 @@ def command(path: Path, file: Path | None, isolated: bool) -> int:
 def _value(config: Config, key: str) -> object:
     if key == "roots":
         return (config.roots_mode, *config.roots)
+    if key == "fix":
+        return (
+            ("logging", config.fix_logging),
+            ("extend-safe-fixes", config.extend_safe_fixes),
+            ("extend-unsafe-fixes", config.extend_unsafe_fixes),
+        )
     return getattr(config, key.replace("-", "_"))
 
 

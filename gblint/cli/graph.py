@@ -10,7 +10,7 @@ import click
 
 from gblint.callgraph import merged, unpack
 from gblint.checking import Options, check
-from gblint.cli.check import FILE, FOLDER, cpus
+from gblint.cli.analysis_options import FILE, FOLDER, cpus
 from gblint.cli.main import colour_of, print_out, warn
 from gblint.cli.options import CONFIDENCE, ROOTS, read_fixed_config, roots_of
 from gblint.cli.progress import progress_bar

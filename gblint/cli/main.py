@@ -20,6 +20,8 @@ FAILURE = 2
 # Command → line for the overview. Each lives in the module of its name, imported only when it runs.
 COMMANDS = {
     "check": "Predict where torch.compile breaks its graph.",
+    "fix": "Repair graph breaks in the source.",
+    "override": "Repair library code in a module of your own.",
     "explain": "Explain a rule, or list all of them.",
     "graph": "Draw the calls from compiled roots, with the breaks in them.",
     "config": "Show the settings that hold for a path.",

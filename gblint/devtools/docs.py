@@ -1,8 +1,8 @@
 """`python -m gblint.devtools.docs` writes the parts of the documentation that follow from the code.
 
-These are the pages in docs/rules/, made of the rules' metadata and docstrings, and the excerpt of a report in the
-README, made by running gblint on corpus/models. With --check nothing is written: the command lists what is out of date
-and exits with 1.
+These are the pages in docs/rules/ and docs/codemods/, made of metadata, docstrings and examples, and the excerpt of a
+report in the README, made by running gblint on corpus/models. With --check nothing is written: the command lists what
+is out of date and exits with 1.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from difflib import unified_diff
 from itertools import groupby, pairwise
 from pathlib import Path
 
 import click
 
 from gblint.checking import Options, check
-from gblint.registry import documentation, load_rules
+from gblint.codemod_api import Codemod
+from gblint.findings.finding import STRENGTH
+from gblint.registry import documentation, load_codemods, load_rules
 from gblint.report import FORMATS, Style
 from gblint.rule_api import Rule
 
@@ -37,6 +40,8 @@ def pages() -> dict[str, str]:
     by_code = {code: list(rules) for code, rules in groupby(load_rules(), key=lambda rule: rule.meta.code)}
     made = {f"docs/rules/{code}.md": code_page(code, rules) for code, rules in by_code.items()}
     made["docs/rules/README.md"] = index_page(by_code)
+    made |= {f"docs/codemods/{c.meta.name}.md": codemod_page(c) for c in load_codemods()}
+    made["docs/codemods/README.md"] = codemod_index()
     made["README.md"] = with_report((ROOT / "README.md").read_text("utf-8"), report_excerpt())
     return made
 
@@ -44,7 +49,7 @@ def pages() -> dict[str, str]:
 def stale() -> list[str]:
     """Paths of generated pages that are not what they should be: out of date, missing, or of a rule that is gone."""
     made = pages()
-    there = {f"docs/rules/{path.name}" for path in (ROOT / "docs/rules").glob("*.md")}
+    there = {f"docs/{d}/{path.name}" for d in ("rules", "codemods") for path in (ROOT / "docs" / d).glob("*.md")}
     wrong = [name for name, text in made.items() if _read(ROOT / name) != text]
     return sorted(wrong) + sorted(there - set(made))
 
@@ -99,6 +104,36 @@ def _section(rule: type[Rule]) -> str:
     meta = rule.meta
     facts = f"Category: {meta.category}. torch {meta.torch}. Since gblint {meta.since}."
     return f"\n## {meta.slug}\n\n{markdown(documentation(rule))}\n{facts}\n"
+
+
+def codemod_index() -> str:
+    """The list of all codemods."""
+    rows = [f"| [{c.meta.name}]({c.meta.name}.md) | {c.meta.summary} | {_worst(c)} |" for c in load_codemods()]
+    return "\n".join([_CODEMODS, "| name | what it does | repairs are |", "|---|---|---|", *rows]) + "\n"
+
+
+def _worst(codemod: type[Codemod]) -> str:
+    return ", ".join(word for word in STRENGTH if any(e.applicability == word for e in codemod.EXAMPLES))
+
+
+_CODEMODS = """# Codemods
+
+One page for each repair that `gblint fix` knows ([about repairs](../fixing.md)). `gblint explain NAME` prints the same
+text. These pages are written by `python -m gblint.devtools.docs` from the docstrings and examples in `codemods/`.
+"""
+
+
+def codemod_page(codemod: type[Codemod]) -> str:
+    """The page of one codemod: its documentation, and what it does to its first example."""
+    meta, example = codemod.meta, codemod.EXAMPLES[0]
+    before, after = example.before.strip("\n"), example.after.strip("\n")
+    changes = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=100)
+    diff = "\n".join(list(changes)[3:])
+    rules = ", ".join(f"`{name}`" for name in meta.fixes)
+    return (
+        f"# {meta.name}\n\n[All codemods](README.md). Repairs findings of {rules}. Since gblint {meta.since}.\n\n"
+        f"{markdown(documentation(codemod))}\n**Example** ({example.applicability})\n\n```diff\n{diff}\n```\n"
+    )
 
 
 def markdown(docstring: str) -> str:

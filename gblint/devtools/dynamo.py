@@ -69,9 +69,14 @@ class DynamoRunner:
         """
         return next(self.observe_all([program]))
 
-    def observe_all(self, programs: Iterable[Program], jobs: int = 2) -> Iterator[Observed]:
-        """Run many programs, `jobs` at a time; results come in the order of `programs`."""
-        waiting = [self._request(program) for program in programs]
+    def observe_all(
+        self, programs: Iterable[Program], jobs: int = 2, eager: bool = False, digest: bool = False
+    ) -> Iterator[Observed]:
+        """Run many programs, `jobs` at a time; results come in the order of `programs`.
+
+        eager: with Dynamo off. digest: note what the calls of the main program give.
+        """
+        waiting = [self._request(program, eager, digest) for program in programs]
         order = [request.key for request in waiting]
         done: dict[int, Observed] = {}
         for _ in range(min(jobs, len(waiting))):
@@ -84,9 +89,9 @@ class DynamoRunner:
                     self._send(waiting.pop(0))
             yield done.pop(key)
 
-    def _request(self, program: Program) -> Request:
+    def _request(self, program: Program, eager: bool, digest: bool) -> Request:
         self._count += 1
-        return Request(self._count, str(self._file(program)), self._limit)
+        return Request(self._count, str(self._file(program)), self._limit, eager, digest)
 
     def _file(self, program: Program) -> Path:
         """Path of the file to run; source text is written to a folder of its own first."""

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import logging
 import os
+import random
 import re
 import runpy
 import selectors
@@ -18,6 +20,7 @@ import sys
 import tempfile
 import time
 import traceback
+import types
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -189,9 +192,10 @@ def use_eager_backend() -> None:
     torch._TorchCompileInductorWrapper.__call__ = run_as_is  # type: ignore[method-assign,assignment]
 
 
-def observe(path: Path) -> Observed:
+def observe(path: Path, eager: bool = False, digest: bool = False) -> Observed:
     """Run the program at `path` as `__main__` in this process; its stdout must already be a file."""
     torch.set_num_threads(1)
+    torch._dynamo.config.disable = eager
     warnings.simplefilter("ignore")
     use_eager_backend()
     watch = Watch(path)
@@ -199,22 +203,30 @@ def observe(path: Path) -> Observed:
     sys.path.insert(0, str(path.parent))
     sys.argv = [str(path)]
     start = time.monotonic()
-    error = run(path, watch)
+    results: list[str] = []
+    error = run(path, watch, results if digest else None)
     sys.stdout.flush()
     return Observed(
         breaks=tuple(watch.breaks.values()),
         silent=tuple(watch.silent.values()),
         error=error,
+        results=tuple(results),
         traced={file: sorted(rows) for file, rows in watch.traced.items()},
         graphs=torch._dynamo.utils.counters["stats"].get("unique_graphs", 0),
         seconds=round(time.monotonic() - start, 3),
     )
 
 
-def run(path: Path, watch: Watch) -> str:
-    """The exception that left the program, as text; a graph break in it (fullgraph=True) is noted as such."""
+def run(path: Path, watch: Watch, results: list[str] | None = None) -> str:
+    """The exception that left the program, as text; a graph break in it (fullgraph=True) is noted as such.
+
+    results: where to note what its statements give, None for not at all.
+    """
     try:
-        runpy.run_path(str(path), run_name="__main__")
+        if results is None:
+            runpy.run_path(str(path), run_name="__main__")
+        else:
+            run_noting(path, results)
     except BaseException as exc:
         if isinstance(exc, SystemExit) and not exc.code:
             return ""
@@ -224,16 +236,70 @@ def run(path: Path, watch: Watch) -> str:
     return ""
 
 
+def run_noting(path: Path, results: list[str]) -> None:
+    """Run a program, and note what each call gives that is a statement of its own in the main program."""
+
+    def note(value: object) -> object:
+        results.append(digest_of(value))
+        return value
+
+    tree = ast.fix_missing_locations(Noting().visit(ast.parse(path.read_bytes(), str(path))))
+    module = types.ModuleType("__main__")
+    module.__file__ = str(path)
+    vars(module)[Noting.NAME] = note
+    sys.modules["__main__"] = module
+    exec(compile(tree, str(path), "exec", dont_inherit=True), vars(module))
+
+
+class Noting(ast.NodeTransformer):
+    """Passes the value of each call that is a statement of the main program through a function."""
+
+    NAME = "__gblint_note__"
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr:
+        if isinstance(node.value, ast.Call):
+            note = ast.copy_location(ast.Name(self.NAME, ast.Load()), node)
+            node.value = ast.copy_location(ast.Call(note, [node.value], []), node)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]  # noqa: N815
+
+
+def digest_of(value: Any, depth: int = 0) -> str:
+    """A value in short: shape, type and sum of tensors (to what rounding may change), and of what containers hold. A
+    tensor of no dimension counts as its number: that a caller sees one for the other is what some repairs say of
+    themselves."""
+    if isinstance(value, torch.Tensor):
+        plain = value.detach()
+        if plain.dim() == 0 and not plain.is_complex() and not plain.is_quantized:
+            return digest_of(plain.item(), depth)
+        if plain.is_sparse or plain.is_complex() or plain.is_quantized or not plain.numel():
+            return f"{tuple(plain.shape)} {plain.dtype}"
+        total = plain.double().sum().item()
+        return f"{tuple(plain.shape)} {plain.dtype} {total:.4g}"
+    if isinstance(value, (list, tuple)) and depth < 4:
+        return f"[{', '.join(digest_of(item, depth + 1) for item in value)}]"
+    if isinstance(value, dict) and depth < 4:
+        return f"{{{', '.join(f'{key}: {digest_of(item, depth + 1)}' for key, item in value.items())}}}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return repr(value) if isinstance(value, (int, str, bool, type(None))) else type(value).__name__
+
+
 def child(request: Request, result: int) -> None:
     """Body of the forked process: run, write the answer to the descriptor `result`, end without clean-up."""
     os.setsid()
+    random.seed(0)  # Python seeds anew in a forked process; two runs of a program are to be alike
     with tempfile.TemporaryDirectory() as scratch:
         stdout = Path(scratch, "stdout")
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(os.open(stdout, os.O_CREAT | os.O_WRONLY), 1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.chdir(scratch)
-        observed = observe(Path(request.path))
+        observed = observe(Path(request.path), request.eager, request.digest)
         text = stdout.read_text(encoding="utf8", errors="replace")
     answer = Answer(request.key, msgspec.structs.replace(observed, output=text[-20_000:]))
     with os.fdopen(result, "wb") as pipe:

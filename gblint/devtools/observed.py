@@ -6,11 +6,14 @@ import msgspec
 
 
 class Request(msgspec.Struct, frozen=True):
-    """Run the file `path`; `key` comes back with the answer; `limit` is in seconds."""
+    """Run the file `path`; `key` comes back with the answer; `limit` is in seconds; eager: with Dynamo off;
+    digest: note what the statements of the main program give."""
 
     key: int
     path: str
     limit: float
+    eager: bool = False
+    digest: bool = False
 
 
 class Break(msgspec.Struct, frozen=True):
@@ -37,6 +40,7 @@ class Observed(msgspec.Struct, frozen=True):
     silent: frames refused without a graph break being logged (a generator function, for example).
     error: the exception that left the program, "" for a normal end; also "time limit …" and "process died …".
     output: what it wrote to stdout.
+    results: of each call that the main program makes as a statement of its own, what it gave in short (if asked for).
     traced: rows Dynamo traced, by file ("" for the program's own): whether a clean line was looked at at all.
     graphs: how many graphs were captured.
     """
@@ -45,6 +49,7 @@ class Observed(msgspec.Struct, frozen=True):
     silent: tuple[Break, ...] = ()
     error: str = ""
     output: str = ""
+    results: tuple[str, ...] = ()
     traced: dict[str, list[int]] = {}
     graphs: int = 0
     seconds: float = 0.0

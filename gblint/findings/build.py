@@ -20,17 +20,27 @@ if TYPE_CHECKING:
 SURE = 0.75  # from here on a finding is an error, below a warning
 
 
-def findings_of(machine: Machine, calls: Calls) -> list[Finding]:
+def findings_of(machine: Machine, calls: Calls, options: dict[str, str]) -> list[Finding]:
     """The findings of the unit just run, by file and row; of several that answer one event the likeliest is kept.
 
-    calls: those of the unit, which say how often a function runs.
+    calls: those of the unit, which say how often a function runs. options: how repairs are wanted.
     """
     drafts = machine.drafts.by_place.values()
     if not drafts:
         return []
     graph = CallGraph(calls)
-    found = [_finding(draft, graph) for draft in drafts]
-    return likeliest(found, lambda f: (f.confidence, f.code))
+    found = {id(finding): (finding, draft) for draft in drafts for finding in [_finding(draft, graph)]}
+    kept = likeliest((finding for finding, _ in found.values()), lambda f: (f.confidence, f.code))
+    return [_repaired(machine, *found[id(finding)], options) for finding in kept]
+
+
+def _repaired(machine: Machine, finding: Finding, draft: Draft, options: dict[str, str]) -> Finding:
+    """With its fixes, where the code is the project's own: a library is not edited."""
+    if not machine.project.owns(finding.filename):
+        return finding
+    from gblint.fixing.propose import with_fixes
+
+    return with_fixes(machine, draft, finding, options)
 
 
 def _finding(draft: Draft, graph: CallGraph) -> Finding:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+STRENGTH = ("safe", "unsafe", "placeholder", "display")  # applicability of a fix, most to least
+
 
 class Step(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """One call on the way from a compiled root to the finding: `function` is entered; the next call leaves it at
@@ -22,6 +24,32 @@ class Reason(msgspec.Struct, array_like=True, frozen=True, gc=False):
     filename: str = ""
 
 
+class Edit(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """Text that takes the place of a range of a file; rows and columns 1-based, end column exclusive. An empty range
+    inserts. Lines in `content` end with "\\n", whatever the file's own line ends are."""
+
+    filename: str
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+    content: str
+
+
+class Fix(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A repair that a codemod offers.
+
+    applicability: "safe" (same values, same effects, proved from the source), "unsafe" (right in the usual case),
+    "placeholder" (a person has to finish it) or "display" (shown, never applied). message: what the edit does and,
+    unless it is safe, what could differ. All edits belong together.
+    """
+
+    codemod: str
+    applicability: str
+    message: str
+    edits: tuple[Edit, ...]
+
+
 class Finding(msgspec.Struct, gc=False):
     """A predicted graph break.
 
@@ -36,6 +64,7 @@ class Finding(msgspec.Struct, gc=False):
     owner: "yours", "library" or "torch"; root_kind: "explicit", "assumed" or "guessed".
     library: for a break inside third-party code, where in the library it happens.
     severity: "error", "warning" or "info". event: kind of the step that breaks ("call", "branch", …).
+    fixes: the repairs on offer, best first; refusals: (codemod, the precondition that failed) of those that declined.
     """
 
     code: str
@@ -66,3 +95,10 @@ class Finding(msgspec.Struct, gc=False):
     url: str = ""
     noqa_row: int = 0
     event: str = ""
+    fixes: tuple[Fix, ...] = ()
+    refusals: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def fix(self) -> Fix | None:
+        """The best repair on offer."""
+        return self.fixes[0] if self.fixes else None

@@ -80,6 +80,7 @@ class Project:
         overlay: Mapping[Path, bytes] | None = None,
     ) -> None:
         self.files = list(dict.fromkeys(map(os.path.abspath, files)))
+        self._own = frozenset(self.files)
         self.cache = cache
         self.layout = Layout(self.files, [os.path.abspath(path) for path in search_paths])
         self._overlay = {os.path.abspath(path): data for path, data in (overlay or {}).items()}
@@ -99,6 +100,10 @@ class Project:
         if info is None:
             info = self._infos[key] = self._load(key)
         return info
+
+    def owns(self, path: str) -> bool:
+        """Whether a file is one of the project's own."""
+        return path in self._own
 
     def digest(self, path: str | Path) -> str:
         """Content hash of a file, "" if it cannot be read; an unchanged file is not read again."""

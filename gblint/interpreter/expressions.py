@@ -55,7 +55,16 @@ BUILTIN_NAMES = frozenset(dir(builtins))
 def evaluate(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
     """The abstract value of an expression; its effects and events happen on the way."""
     handler = _EVALUATORS.get(node.__class__)
-    return handler(machine, frame, node) if handler is not None else Unknown(type(node).__name__)
+    if handler is None:
+        return Unknown(type(node).__name__)
+    value = handler(machine, frame, node)
+    if frame.traced:
+        known = machine.values.get(id(node))
+        if known is None:
+            machine.values[id(node)] = [value]
+        elif known[-1] is not value:
+            known.append(value)
+    return value
 
 
 def evaluate_silently(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:

@@ -353,6 +353,7 @@ def marked_call(
         return None
     if not frame.traced:
         return None
+    machine.marked[node] = function
     mark = function.mark
     if mark == "custom_op" and not customs.has_fake(machine, function):
         mark = "custom_op_without_fake"
@@ -392,6 +393,7 @@ _MARKS = {
     "torch._dynamo.nonstrict_trace": "nonstrict_trace",
     "torch.compiler.nonstrict_trace": "nonstrict_trace",
     "torch._dynamo.leaf_function": "leaf_function",
+    "torch._dynamo.decorators.leaf_function": "leaf_function",
     "torch.compiler.assume_constant_result": "assume_constant_result",
     "torch._dynamo.assume_constant_result": "assume_constant_result",
     "torch.compiler.substitute_in_graph": "substitute",

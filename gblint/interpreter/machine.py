@@ -116,9 +116,13 @@ class Machine:
         self.function_values: dict[tuple[str, int], Value] = {}
         self.instances: dict[Any, Instance] = {}
         self.samples: dict[Any, classes.Sample] = {}  # what constructors of modules left, by class and arguments
+        self.values: dict[int, list[Value]] = {}  # of traced expressions, over all runs: what codemods go by
+        self.marked: dict[cst.CSTNode, Function] = {}  # what has a mark, by the node that calls it
         self.reached: set[tuple[str, str]] = set()
         self.executed: set[tuple[str, str, int]] = set()
         self.sites: dict[tuple[str, str, cst.CSTNode], Site] = {}
+        # calls of the listed functions by path and row: what codemods rewrite together with a signature
+        self.callers: dict[tuple[str, int], dict[cst.CSTNode, Chunk]] = {}
         self.entries: dict[str, str] = {}  # kinds of the roots by name
         self.places: dict[str, tuple[str, int]] = {}  # of functions by name
         self.unresolved: set[str] = set()
@@ -358,6 +362,8 @@ class Machine:
 
     def _note_call(self, frame: Frame, function: Function, node: cst.CSTNode) -> None:
         """Keep the root or the call for the call graph: of a call seen several times, at its least guarded."""
+        if function.info is not None and not self.guessing:
+            self.callers.setdefault((function.module.path, function.info.start), {})[node] = frame.chunk
         if not frame.traced:
             return
         name = functions.full_name(function)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gblint.index.cache import content_digest
+from gblint.interpreter.trees import NotCovered, Places, pairs, read
 
 if TYPE_CHECKING:
     from libcst.metadata import CodeRange
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from gblint.index.model import ModuleInfo
     from gblint.index.project import Project
     from gblint.interpreter.positions import Positions
-    from gblint.interpreter.trees import Places
 
 WRAPPER = "if True:\n"  # what indented text is put under to be parsed
 
@@ -28,7 +28,7 @@ class Tree:
     places: what `trees.read` gave besides the module; None if libcst parsed the text.
     """
 
-    __slots__ = ("_digest", "_positions", "module", "shift", "text")
+    __slots__ = ("_digest", "_positions", "_written", "module", "shift", "text")
 
     def __init__(self, module: cst.Module, shift: int, text: str, places: Places | None = None) -> None:
         self.module = module
@@ -36,6 +36,7 @@ class Tree:
         self.text = text
         self._positions: Positions | Places | None = places
         self._digest = ""
+        self._written: Written | None = None
 
     @property
     def digest(self) -> str:
@@ -53,6 +54,48 @@ class Tree:
         return self._positions.get(node)
 
 
+    @property
+    def written(self) -> Tree:
+        """The tree with everything that stands in the text, for who edits it."""
+        if not isinstance(self._positions, Places):
+            return self
+        if self._written is None:
+            try:
+                self._written = Written(self, self._positions)
+            except cst.ParserSyntaxError:
+                return self
+        return self._written
+
+
+class Written(Tree):
+    """The tree that libcst's own parser gives for a text, beside the one that was run.
+
+    of_seen, seen: the nodes of either tree by those of the other.
+    """
+
+    __slots__ = ("_places", "of_seen", "seen")
+
+    def __init__(self, tree: Tree, places: Places) -> None:
+        with _unchecked():
+            module = cst.parse_module(WRAPPER * tree.shift + tree.text)
+        super().__init__(module, tree.shift, tree.text)
+        self._places = places
+        self.of_seen: dict[int, cst.CSTNode] = {}
+        self.seen: dict[int, cst.CSTNode] = {}
+        for node, ran in pairs(module, tree.module):
+            self.of_seen[id(ran)] = node
+            self.seen[id(node)] = ran
+
+    def position(self, node: cst.CSTNode) -> CodeRange | None:
+        """The range of a node, rows counted in the parsed text."""
+        if isinstance(node, cst.BaseExpression | cst.BaseSmallStatement):
+            ran = self.seen.get(id(node))
+            found = self._places.get(ran) if ran is not None else None
+            if found is not None:
+                return found
+        return super().position(node)
+
+
 class Chunk:
     """A stretch of a file (a function, a class, a statement) and its tree.
 
@@ -65,6 +108,19 @@ class Chunk:
         self.module = module
         self.first = first
         self.tree = tree
+
+    @property
+    def written(self) -> Chunk:
+        """The same stretch with the tree of its text as it is written."""
+        return Chunk(self.module, self.first, self.tree.written)
+
+    def seen(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The node that was run for one of the written text."""
+        return self.tree.seen.get(id(node), node) if isinstance(self.tree, Written) else node
+
+    def of_seen(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The node of the written text for one that was run."""
+        return self.tree.of_seen.get(id(node), node) if isinstance(self.tree, Written) else node
 
     def note(self, project: Project) -> None:
         """Record that an answer rests on this text."""
@@ -115,8 +171,6 @@ class Forest:
 
     def _parse(self, text: str) -> Tree:
         self.parsed += 1
-        from gblint.interpreter.trees import NotCovered, read
-
         shift = 1 if text[:1] in " \t" else 0
         with _unchecked():
             try:

@@ -89,7 +89,8 @@ def _is_tensor(site: Site) -> Value:
 _DECORATORS = (
     "torch.compiler.disable", "torch._dynamo.disable", "torch.compiler.allow_in_graph", "torch._dynamo.allow_in_graph",
     "torch._dynamo.nonstrict_trace", "torch._dynamo.disallow_in_graph", "torch.compiler.assume_constant_result",
-    "torch._dynamo.assume_constant_result", "torch._dynamo.leaf_function", "torch.jit.script", "torch.jit.trace",
+    "torch._dynamo.assume_constant_result", "torch._dynamo.leaf_function", "torch._dynamo.decorators.leaf_function",
+    "torch.jit.script", "torch.jit.trace",
     "torch.library.custom_op", "torch.library.triton_op", "torch.compiler.nonstrict_trace",
 )  # fmt: skip
 

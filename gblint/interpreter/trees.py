@@ -10,13 +10,15 @@ from __future__ import annotations
 import ast
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, fields
 from functools import partial
 from typing import Any
 
 import libcst as cst
 from libcst.metadata import CodePosition, CodeRange
+
+from gblint.interpreter.walk import children
 
 
 class NotCovered(Exception):
@@ -30,6 +32,29 @@ def read(text: str) -> tuple[cst.Module, Places]:
     """
     reader = _Reader(text)
     return reader.module, Places(text, reader.nodes, reader.places)
+
+
+def pairs(written: cst.CSTNode, made: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+    """The nodes of libcst's own tree of a text, each with the one `read` makes of the same text."""
+    stack = [(written, made)]
+    while stack:
+        one, other = stack.pop()
+        if one.__class__ is not other.__class__ and one.__class__ not in _MADE_OTHERWISE:
+            continue
+        yield one, other
+        stack.extend(zip(below(one), below(other), strict=False))
+
+
+_MADE_OTHERWISE = (cst.SimpleStatementSuite, cst.ConcatenatedString)
+
+
+def below(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The nodes under one: statements without their lines, of text only what is computed."""
+    if isinstance(node, cst.IndentedBlock | cst.Module | cst.SimpleStatementSuite):
+        return [part for s in node.body for part in (s.body if isinstance(s, cst.SimpleStatementLine) else [s])]
+    if isinstance(node, cst.ConcatenatedString):
+        return [*below(node.left), *below(node.right)]
+    return [part for part in children(node) if not isinstance(part, cst.FormattedStringText)]
 
 
 class Places:

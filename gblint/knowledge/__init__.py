@@ -67,7 +67,10 @@ class Knowledge:
 
     @property
     def context_managers(self) -> Mapping[str, str]:
-        """Context manager → "ok", or the graph-break id measured when a traced `with` enters it."""
+        """Context manager (canonical name) → "ok", "crash", or the graph-break id measured on entering it in a region.
+
+        "name@form" are other ways to get one: "torch.device@variable", "threading.Lock@new" (made inside the region).
+        """
         return self._file.context_managers
 
     @property
@@ -176,12 +179,21 @@ class Knowledge:
         return entry.forms if entry else {}
 
     def return_type_external(self, qualified: str) -> str | None:
-        """Result type of a callable outside torch, such as "int", "numpy.ndarray", "datetime.datetime"."""
+        """Type of a callable's result where all calls made agree: "int", "numpy.ndarray", "datetime.datetime" …
+
+        "None" for nothing. Not told: that it may be None as well (`re.match`). None here: not known, or polymorphic.
+        """
         entry = self.entry(qualified)
         return entry.type if entry else None
 
     def sources(self, qualified: str) -> Mapping[str, str]:
-        """Where each fact on a name comes from: field → "stubs", "schema", "op_db", "probe", "curated"."""
+        """Where each fact on a name comes from.
+
+        Facts: "signature" (returns, parameters and variants), "returns" (where it outranks the signature), "dtype" (and
+        rank), "calls", "dynamic", "verdict", "type", "value". Sources: "stubs", "source" (torch's Python source),
+        "schema", "docstring", "name" (the trailing underscore), "inspection", "op_db" and "module_db" (torch's sample
+        inputs), "twin" (the function of the same name elsewhere in torch), "probe" (a micro-program), "curated".
+        """
         entry = self.entry(qualified)
         return entry.sources if entry else {}
 

@@ -80,6 +80,7 @@ def _facts(finding: Finding) -> Iterator[tuple[str, str]]:
     yield "cost", _cost(finding)
     if finding.advice:
         yield "instead", finding.advice
+    yield _repair(finding)
     if finding.url:
         yield "see", finding.url
 
@@ -116,6 +117,18 @@ def _cost(finding: Finding) -> str:
         return f"none yet: {row} already keeps Dynamo from getting here"
     text = _CONSEQUENCES.get(finding.consequence, finding.consequence)
     return f"{text}; about {round(finding.heat):,} times per call" if finding.heat >= 1.5 else text
+
+
+def _repair(finding: Finding) -> tuple[str, str]:
+    """The repair on offer, or why there is none."""
+    if finding.fix is not None:
+        return f"fix [{finding.fix.applicability}]", f"{finding.fix.message} ({finding.fix.codemod})"
+    if finding.owner != "yours":
+        return "no fix", "the break is in code of a library, which gblint does not edit"
+    if finding.refusals:
+        name, reason = finding.refusals[0]
+        return "no fix", f"{reason} ({name})"
+    return "no fix", "what it should become depends on what the code is for"
 
 
 def _problem(problem: Problem, sources: Sources, style: Style) -> Iterator[str]:

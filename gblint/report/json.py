@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from gblint.checking import Outcome, Problem
-from gblint.findings.finding import Finding, Reason, Step
+from gblint.findings.finding import Edit, Finding, Fix, Reason, Step
 from gblint.report.style import Style, readable
 
 
@@ -51,13 +51,15 @@ def _finding(f: Finding) -> dict[str, Any]:
         "root": f.root,
         "path": [_step(s) for s in f.path],
         "why": [_reason(r) for r in f.why],
-        "fix": None,
+        "fix": _fix(f.fix) if f.fix else None,
         "url": f.url or None,
         "noqa_row": f.noqa_row or f.row,
         "root_kind": f.root_kind,
         "masked_by": f.masked_by or None,
         "library": _step(f.library) if f.library else None,
         "advice": f.advice,
+        "alternatives": [_fix(fix) for fix in f.fixes[1:]],
+        "declined": [{"codemod": name, "reason": reason} for name, reason in f.refusals],
         "certainty": round(f.certainty, 4),
         "guards": f.guards,
     }
@@ -85,6 +87,24 @@ _NOTHING = Finding("", "", "", "", 1, 1, 1, 1)
 
 def _step(step: Step) -> dict[str, Any]:
     return {"function": step.function, "filename": readable(step.filename), "row": step.row}
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "codemod": fix.codemod,
+        "applicability": fix.applicability,
+        "message": fix.message,
+        "edits": [_edit(e) for e in fix.edits],
+    }
+
+
+def _edit(edit: Edit) -> dict[str, Any]:
+    return {
+        "content": edit.content,
+        "filename": readable(edit.filename),
+        "location": {"row": edit.row, "column": edit.column},
+        "end_location": {"row": edit.end_row, "column": edit.end_column},
+    }
 
 
 def _reason(reason: Reason) -> dict[str, Any]:

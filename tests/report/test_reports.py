@@ -9,7 +9,7 @@ import pytest
 
 from gblint.analysis import Stats
 from gblint.checking import Outcome, Problem, Scope
-from gblint.findings.finding import Reason, Step
+from gblint.findings.finding import Edit, Fix, Reason, Step
 from gblint.report import FORMATS, Style
 from gblint.report.order import by_worth
 from tests.conftest import finding
@@ -51,6 +51,7 @@ def test_the_full_report_of_a_finding(model: Path) -> None:
         why=[Reason(6, "`gate` is a tensor"), Reason(1, "`router` is a module", str(model.parent / "train.py"))],
         advice="Use torch.where.", url="https://example.org/gb0170", root_kind="assumed",
         library=Step("lib.ops.Op.run", "/lib/ops.py", 31),
+        fixes=(Fix("where-for-branch", "unsafe", "keep both arms; both run now", ()),),
     )  # fmt: skip
     assert render("full", Outcome(findings=[item])) == (
         """\
@@ -67,10 +68,24 @@ model.py:7:5 GB0170 branch-on-tensor [hot ×24] 97%
   library: it happens in Op.run (/lib/ops.py:31)
   cost: the graph is split here; about 24 times per call
   instead: Use torch.where.
+  fix [unsafe]: keep both arms; both run now (where-for-branch)
   see: https://example.org/gb0170
 
 """
     )
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"refusals": (("where", "`y` is read later"), ("cond", "no"))}, "  no fix: `y` is read later (where)"),
+        ({}, "  no fix: what it should become depends on what the code is for"),
+        ({"owner": "library"}, "  no fix: the break is in code of a library, which gblint does not edit"),
+    ],
+)
+def test_a_finding_without_a_repair_says_why(model: Path, fields: dict[str, object], line: str) -> None:
+    write(model)
+    assert line in render("full", Outcome(findings=[finding(model, 7, **fields)])).splitlines()
 
 
 def excerpt_of(model: Path, row: int, column: int, end_row: int, end_column: int, **fields) -> list[str]:
@@ -152,7 +167,8 @@ def test_json(model: Path) -> None:
     item = finding(
         model, 41, column=12, end_column=27, confidence=0.97, hot=True, heat=24.0, category="fundamental",
         path=[Step("pkg.Net.forward", "/a.py", 20)], why=[Reason(38, "`gate` is a tensor"), Reason(1, "t", "/b.py")],
-        url="https://example.org", noqa_row=43,
+        url="https://example.org", noqa_row=43, refusals=(("cond", "no"),),
+        fixes=(Fix("a", "safe", "m", (Edit("/b.py", 1, 2, 3, 4, "new"),)), Fix("b", "display", "n", ())),
     )  # fmt: skip
     problem = Problem("GBL000", "invalid-syntax", "invalid syntax", str(model), 3, 9)
     first, second = json.loads(render("json", Outcome(findings=[item], problems=[problem])))
@@ -174,13 +190,27 @@ def test_json(model: Path) -> None:
         "root": "model.Net.forward",
         "path": [{"function": "pkg.Net.forward", "filename": "/a.py", "row": 20}],
         "why": [{"row": 38, "text": "`gate` is a tensor"}, {"row": 1, "text": "t", "filename": "/b.py"}],
-        "fix": None,
+        "fix": {
+            "codemod": "a",
+            "applicability": "safe",
+            "message": "m",
+            "edits": [
+                {
+                    "content": "new",
+                    "filename": "/b.py",
+                    "location": {"row": 1, "column": 2},
+                    "end_location": {"row": 3, "column": 4},
+                }
+            ],
+        },
         "url": "https://example.org",
         "noqa_row": 43,
         "root_kind": "explicit",
         "masked_by": None,
         "library": None,
         "advice": "",
+        "alternatives": [{"codemod": "b", "applicability": "display", "message": "n", "edits": []}],
+        "declined": [{"codemod": "cond", "reason": "no"}],
         "certainty": 1.0,
         "guards": 0,
     }
@@ -219,7 +249,7 @@ def test_the_summary_says_what_was_looked_at(model: Path) -> None:
         stats=Stats(files=3, functions=1200, roots=3, explicit_roots=1, assumed_roots=2, unresolved=4, cut=1,
                     internal=["a.py f: oops"]),
         scopes=[Scope(Path.cwd(), 9, 3, None, None, None, 3)],  # type: ignore[arg-type]
-        low=5, cold=6, silenced=7, min_confidence=0.35,
+        doubtful=[finding(model)] * 5, cold=6, silenced=7, min_confidence=0.35,
     )  # fmt: skip
     assert "".join(render("concise", outcome, summary=True).splitlines(True)[5:]) == (
         "Found 3 graph breaks in 1 file (1 on hot paths, 1 frame falls back to eager, 1 masked by another), "

@@ -31,6 +31,7 @@ RETURNS = {
     "torch.Tensor.multinomial": Return("tensor", "int", "same"),
     "torch.Tensor.to": Return("tensor", "same", "same"),
     "torch.Tensor.type": Return("tensor", "arg", "same"),
+    "torch.Tensor.backward": Return("none"),
     "torch.Tensor.tolist": Return("any"),
     "torch.Tensor.numpy": Return("any"),
     "torch.Tensor.item": Return("number"),
@@ -124,7 +125,7 @@ def apply(entries: dict[str, Entry]) -> dict[str, Entry]:
 def _set(entries: dict[str, Entry], name: str, returns: Return) -> None:
     entry = entries.get(name)
     if entry is not None:
-        sources = {**entry.sources, "returns": "curated", "dtype": "curated"}
+        sources = {**entry.sources, "returns": "curated"}
         entries[name] = msgspec.structs.replace(entry, returns=returns, sources=sources)
 
 

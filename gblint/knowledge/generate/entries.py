@@ -53,13 +53,12 @@ def function_entry(overloads: list[stubs.Signature], what: str) -> Entry:
         return Entry(what)
     returns, parameters = stubs.plain_return(overloads), stubs.merge_parameters(overloads)
     source = overloads[0].source
-    facts = {"returns": returns, "parameters": parameters}
     return Entry(
         what,
         returns=returns,
         parameters=parameters,
         variants=stubs.variants(overloads),
-        sources={field: source for field, fact in facts.items() if fact},
+        sources={"signature": source} if returns or parameters else {},
     )
 
 

@@ -28,10 +28,9 @@ torch._functorch.apis torch.distributed torch.distributed.nn.functional
 torch.distributed._functional_collectives torch.distributed.algorithms.join torch.distributions
 torch.distributions.kl torch.distributions.utils torch.distributions.constraints
 torch.distributions.transforms torch.optim torch.optim.lr_scheduler torch.optim.swa_utils torch.profiler
-torch.overrides torch.library torch.fx torch.fx.experimental.symbolic_shapes torch.export torch.hub
-torch.serialization torch.storage torch.testing torch.futures torch.multiprocessing torch.ao.quantization
-torch.nn.modules.module torch.nn.modules.utils torch.nn.parameter torch.functional torch.types torch.version
-torch._utils torch.utils torch.utils.model_zoo torch.utils.benchmark torch.onnx
+torch.overrides torch.library torch.fx torch.hub torch.serialization torch.testing torch.futures
+torch.multiprocessing torch.nn.modules.module torch.nn.modules.utils torch.nn.parameter torch.functional
+torch.types torch.version torch._utils torch.utils torch.utils.model_zoo torch.onnx
 """.split()
 
 PRIVATE_WORTH_KEEPING = """

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
 import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
 from gblint.knowledge.generate import namespace, tables
-from gblint.knowledge.generate.breaks import OK, Outcome, compiled_outcome
+from gblint.knowledge.generate.breaks import CRASH, OK, Outcome, compiled_outcome
 
 # Results that a compiled function can hand back.
 _RETURNABLE = (numbers.Number, str, tuple, list, dict, set, np.ndarray, np.generic, torch.Tensor)
@@ -24,22 +25,25 @@ _RETURNABLE = (numbers.Number, str, tuple, list, dict, set, np.ndarray, np.gener
 
 @dataclass(frozen=True)
 class Probe:
-    """One callable: the dotted name to file it under and the expressions to try, plain before rich."""
+    """One callable: the dotted name to file it under and the expressions to try, plain before rich.
+
+    also: further calls, made only to see what types of result there are.
+    """
 
     name: str
     expressions: tuple[str, ...]
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one probe gave: the expression that ran, Dynamo's verdict on it, the type it has eagerly.
+    """What one probe gave: the expression that ran and Dynamo's verdict on it.
 
     as_number: the verdict when the number it gives is used as a size, where that differs.
     """
 
     verdict: str | None
     expression: str = ""
-    type: str | None = None
     as_number: str | None = None
     detail: str = ""
 
@@ -72,18 +76,19 @@ def numpy_python_probes() -> list[Probe]:
     """NumPy functions once more, called with plain numbers and lists."""
     arguments = tables.NUMPY_PYTHON_POOL
     names = [p.name for module in ("numpy", "numpy.linalg") for p in _module_probes(module)]
-    return [Probe(name, tuple(f"{name}({a})" for a in arguments)) for name in names]
+    return [Probe(name, _calls(name, arguments)) for name in names]
 
 
 def _module_probes(module: str) -> Iterator[Probe]:
     pool = tables.NUMPY_POOL if module.startswith("numpy") else tables.POOL
+    also = () if module.startswith(("numpy", "random")) else tables.TENSOR_POOL
     for name, value in sorted(vars(importlib.import_module(module)).items()):
         dotted = f"{module}.{name}"
         skipped = name.startswith("_") or dotted in tables.FORBIDDEN or not callable(value)
         if skipped or (inspect.isclass(value) and issubclass(value, BaseException)) or not _belongs(value, module):
             continue
         callee = name if module == "builtins" else dotted
-        yield Probe(callee, tuple(f"{callee}({a})" for a in pool))
+        yield Probe(callee, _calls(callee, pool), _calls(callee, also))
 
 
 def _belongs(value: Any, module: str) -> bool:
@@ -100,7 +105,11 @@ def _method_probes(name: str, receiver: str) -> Iterator[Probe]:
         if method.startswith("_") or not callable(getattr(cls, method, None)):
             continue
         arguments = ("", *(a for a in pool if a))
-        yield Probe(f"{name}.{method}", tuple(f"{receiver}.{method}({a})" for a in arguments))
+        yield Probe(f"{name}.{method}", _calls(f"{receiver}.{method}", arguments))
+
+
+def _calls(callee: str, pool: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{callee}({arguments})" for arguments in pool)
 
 
 def _resolve(name: str) -> Any:
@@ -164,27 +173,71 @@ _OTHER_RECEIVERS = ("i.clone()", "t[0]", "(t @ t.T)", "t[:3]", "t.to(torch.compl
 
 
 def _tensor_calls(method: str, pool: tuple[str, ...], *receivers: str) -> tuple[str, ...]:
-    return tuple(f"{receiver}.{method}({arguments})" for receiver in receivers for arguments in pool)
+    return tuple(call for receiver in receivers for call in _calls(f"{receiver}.{method}", pool))
 
 
 def measure(probe: Probe, names: dict[str, Any]) -> Measured:
-    """Finds the first expression that runs eagerly, and compiles it. To be called in a child process."""
-    namespace.write_files()
-    if probe.name.startswith("torch.distributed."):
-        namespace.join_group()
-    error = "no expression"
+    """Finds the first expression that runs eagerly, and compiles it. To be called in a child process.
+
+    Dynamo failing on guessed arguments says little about usual ones: then the next expressions are tried, a few times.
+    """
+    _prepare(probe)
+    result, failures = Measured(None, detail="no expression runs"), 0
     for expression in probe.expressions:
         try:
             value = _evaluate(expression, names)
         except BaseException as reason:
-            error = f"{type(reason).__name__}: {reason}"
+            result = result if failures else Measured(None, detail=f"{type(reason).__name__}: {reason}")
             continue
-        return _measure(expression, value, names)
-    return Measured(None, detail=error)
+        measured = _measure(expression, value, names)
+        if measured.verdict != CRASH or failures == _FAILURES:
+            return measured
+        result, failures = measured, failures + 1
+    return result
+
+
+_FAILURES = 3
+
+
+def _prepare(probe: Probe) -> None:
+    namespace.write_files()
+    if probe.name.startswith("torch.distributed."):
+        namespace.join_group()
+
+
+def observe_types(probe: Probe, names: dict[str, Any]) -> tuple[str, ...]:
+    """The types of all results that the expressions of a probe have eagerly. To be called in a child process."""
+    _prepare(probe)
+    found: dict[str, None] = {}
+    for expression in (*probe.expressions, *probe.also):
+        with contextlib.suppress(BaseException):
+            found[type_name(_evaluate(expression, names))] = None
+    return tuple(found)
+
+
+def result_type(name: str, types: tuple[str, ...]) -> str | None:
+    """One name for the types observed, the plain call's first; None where they have nothing in common.
+
+    A result that may be None counts as what it is otherwise. NumPy gives scalars or arrays as it pleases, never what it
+    was given: there the plain call decides.
+    """
+    known = [t for t in types if not t.startswith(namespace.__name__) and "<locals>" not in t]
+    found = set(known) - {"None"} or set(known)
+    if found == {"str", "bytes"}:
+        return "str"
+    if found and (len(found) == 1 or name.startswith("numpy.")):
+        return next(t for t in known if t in found)
+    return None
+
+
+def shows_type(probe: Probe) -> bool:
+    """Whether the results of the expressions are those of the callable itself: not so for `vmap(f)(t)` or a form."""
+    call = ast.parse(probe.expressions[0], mode="eval").body
+    return "@" not in probe.name and not (isinstance(call, ast.Call) and isinstance(call.func, ast.Call))
 
 
 def _evaluate(expression: str, names: dict[str, Any]) -> Any:
-    """Runs an expression as plain Python; where it has to return nothing, its program decides."""
+    """Runs an expression as plain Python."""
     return _program(f"    return {expression}", names)(*namespace.inputs())
 
 
@@ -196,7 +249,7 @@ def _measure(expression: str, value: Any, names: dict[str, Any]) -> Measured:
     if outcome.verdict == OK and _is_size(value):
         sized = _compile(f"    r = {expression}\n    return t[: int(r)] + 1", names)
         as_number = sized.verdict if sized.verdict != OK else None
-    return Measured(outcome.verdict, expression, type_name(value), as_number, outcome.detail)
+    return Measured(outcome.verdict, expression, as_number, outcome.detail)
 
 
 def _is_size(value: Any) -> bool:
@@ -266,10 +319,13 @@ _PUBLIC_TYPES = {
 }
 
 
-def tasks(probes: list[Probe], *, contexts: bool = False) -> list[tuple[str, Callable[[], Any]]]:
+Task = Callable[[Probe, dict[str, Any]], Any]
+
+
+def tasks(probes: list[Probe], task: Task = measure) -> list[tuple[str, Callable[[], Any]]]:
     """Probes as tasks for `breaks.run_all`; the globals are made once, each child gets its own copy by forking."""
-    names, function = _globals(), measure_context if contexts else measure
-    return [(p.name, functools.partial(function, p, names)) for p in probes]
+    names = _globals()
+    return [(p.name, functools.partial(task, p, names)) for p in probes]
 
 
 @functools.cache
@@ -278,13 +334,10 @@ def _globals() -> dict[str, Any]:
 
 
 def unique(probes: list[Probe]) -> list[Probe]:
-    """One probe a name; written expressions come before guessed ones and replace them."""
+    """One probe a name; written expressions come before guessed ones, which then only show types."""
     chosen: dict[str, Probe] = {}
     for probe in probes:
-        chosen.setdefault(probe.name, probe)
+        first = chosen.setdefault(probe.name, probe)
+        if first is not probe:
+            chosen[probe.name] = replace(first, also=(*first.also, *probe.expressions, *probe.also))
     return list(chosen.values())
-
-
-def with_time_limit(measured: Measured | Outcome) -> Measured:
-    """An answer of `breaks.run_all` as a measurement: a child that died answers with an Outcome."""
-    return measured if isinstance(measured, Measured) else Measured(None, detail=measured.detail)

@@ -340,7 +340,8 @@ def _with_runs(entry: Entry, groups: list[list[Run]]) -> Entry:
     sources = dict(entry.sources)
     if returns is not None and returns != entry.returns:
         sources["dtype"] = "op_db"
-        sources.setdefault("returns", "op_db")
+        if entry.returns is None:
+            sources["returns"] = "op_db"
     return msgspec.structs.replace(entry, returns=returns, variants=variants, sources=sources)
 
 

@@ -89,7 +89,7 @@ def _subscript_kinds(node: ast.Subscript) -> list[str]:
     items = inside.elts if isinstance(inside, ast.Tuple) else [inside]
     if head in ("Optional", "Union", "Annotated", "Final", "Required"):
         return [k for item in (items[:1] if head == "Annotated" else items) for k in _kinds(item)]
-    if head in ("TypeIs", "TypeGuard"):
+    if head.lstrip("_") in ("TypeIs", "TypeGuard"):
         return ["bool"]
     if head == "Literal":
         return sorted({type(i.value).__name__ for i in items if isinstance(i, ast.Constant) and i.value is not None})

@@ -33,7 +33,32 @@ CONDITIONS = {
     "torch.Tensor.repeat_interleave": "no-output-size",
     "torch.nn.functional.one_hot": "no-num-classes",
     "torch.Tensor.__getitem__": "bool-index",
+    "numpy.where": "one-argument",
+    "numpy.ndarray.__getitem__": "bool-index",
 }
+
+
+# Give back what they were given, or what they find, whatever the few calls of the probes show.
+POLYMORPHIC = frozenset(
+    """
+    getattr eval next vars super type json.loads json.load pickle.loads pickle.load copy.copy copy.deepcopy typing.cast
+    dict.get dict.pop dict.popitem dict.setdefault dict.values list.pop set.pop tuple.__getitem__ collections.deque.pop
+    collections.deque.popleft collections.OrderedDict.get collections.OrderedDict.pop collections.OrderedDict.popitem
+    collections.OrderedDict.setdefault collections.defaultdict.get collections.defaultdict.pop
+    collections.defaultdict.setdefault collections.ChainMap.get collections.ChainMap.pop queue.Queue.get
+    queue.Queue.get_nowait random.choice random.Random.choice heapq.heappop heapq.heappushpop heapq.heapreplace
+    functools.reduce weakref.proxy contextvars.ContextVar.get concurrent.futures.Future.result re.Match.group
+    os.environ.get os.getenv sys.modules.get operator.call operator.getitem shutil.which dataclasses.replace
+    inspect.unwrap asyncio.sleep types.MappingProxyType.get max min sum abs pow
+    """.split()
+)
+# Whether a verdict is there already: of a name, or of "name@form".
+Known = Callable[[str], bool]
+
+
+def nothing(_: str) -> bool:
+    """Of a first run: no verdict is there."""
+    return False
 
 
 def operator_tasks() -> Iterator[tuple[Any, Callable[[], Outcomes]]]:
@@ -45,7 +70,12 @@ def operator_tasks() -> Iterator[tuple[Any, Callable[[], Outcomes]]]:
 
 
 def operator_outcomes(op: Any) -> Outcomes:
-    """Compiles samples of one operator. To be called in a child process."""
+    """Compiles samples of one operator; none where torch.testing wraps it, since Dynamo never looks into its wrappers.
+
+    To be called in a child process.
+    """
+    if (getattr(op.op, "__module__", None) or "").startswith("torch.testing"):
+        return []
     found: Outcomes = []
     for sample in _samples(op):
         outcome = _sample_outcome(op.op, (sample.input, *sample.args), sample.kwargs)
@@ -108,41 +138,60 @@ def _richness(given: str) -> int:
     return int(count) + len(names)
 
 
-def operator_verdicts(names: dict[int, str], aliases: dict[str, str], jobs: int) -> dict[str, Outcomes]:
-    """Canonical name → outcomes of its samples, in the order of op_db (the plain variant of an operator first)."""
-    work: list[tuple[Any, Callable[[], Any]]] = list(operator_tasks())
-    answers = breaks.run_all([(str(n), task) for n, (_, task) in enumerate(work)], jobs)
+def operator_verdicts(
+    names: dict[int, str], aliases: dict[str, str], jobs: int, known: Known = nothing
+) -> dict[str, Outcomes]:
+    """Canonical name → outcomes of its samples, the plain variant of an operator deciding."""
+    work: list[tuple[Any, list[str], Callable[[], Any]]] = []
+    for op, task in operator_tasks():
+        missing = [n for n in operator_names(op, names, aliases) if not known(n)]
+        if missing:
+            work.append((op, missing, task))
+    answers = breaks.run_all([(str(i), task) for i, (_, _, task) in enumerate(work)], jobs)
     found: dict[str, Outcomes] = {}
-    for n, (op, _) in enumerate(work):
-        answer = answers[str(n)]
+    for i, (_, missing, _) in enumerate(work):
+        answer = answers[str(i)]
         if isinstance(answer, list) and answer:
-            for name in operator_names(op, names, aliases):
+            for name in missing:
                 found.setdefault(name, answer)
     return found
 
 
-def module_verdicts(names: dict[int, str], jobs: int) -> dict[str, dict[str, str]]:
+def module_verdicts(names: dict[int, str], jobs: int, known: Known = nothing) -> dict[str, dict[str, str]]:
     """Canonical name of a module class → verdict by form."""
     from torch.testing._internal.common_modules import module_db
 
-    work = [
-        (names[id(i.module_cls)], functools.partial(module_outcomes, i)) for i in module_db if id(i.module_cls) in names
-    ]
+    infos = [(names[id(i.module_cls)], i) for i in module_db if id(i.module_cls) in names]
+    work = [(name, functools.partial(module_outcomes, i)) for name, i in infos if not known(f"{name}@call")]
     answers = breaks.run_all(work, jobs)
     return {name: answer for name, answer in answers.items() if isinstance(answer, dict)}
 
 
-def probe_all(probes: list[Probe], jobs: int, *, contexts: bool = False) -> dict[str, Measured]:
+def probe_all(
+    probes: list[Probe], jobs: int, known: Known = nothing, task: probing.Task = probing.measure
+) -> dict[str, Measured]:
     """Measurements by name; those that could not be made are left out."""
-    answers = breaks.run_all(probing.tasks(probes, contexts=contexts), jobs)
-    measured = {name: probing.with_time_limit(answer) for name, answer in answers.items()}
-    return {name: m for name, m in measured.items() if m.verdict is not None}
+    answers = breaks.run_all(probing.tasks([p for p in probes if not known(p.name)], task), jobs)
+    return {n: m for n, m in answers.items() if isinstance(m, Measured) and m.verdict is not None}
+
+
+def observed_types(jobs: int) -> dict[str, str]:
+    """Type of the result by name, where all calls of a probe agree on one."""
+    probes = probing.unique([*written_probes(), *probing.pooled_probes()])
+    plain = [p for p in probes if p.name not in POLYMORPHIC and probing.shows_type(p)]
+    answers = breaks.run_all(probing.tasks(plain, probing.observe_types), jobs)
+    types = {name: probing.result_type(name, seen) for name, seen in answers.items() if isinstance(seen, tuple)}
+    return {name: found for name, found in types.items() if found}
+
+
+def written_probes() -> list[Probe]:
+    """Probes that the tables spell out."""
+    return probing.parse_table(tables.EXPRESSIONS) + probing.parse_table(tables.TORCH_EXPRESSIONS)
 
 
 def all_probes() -> list[Probe]:
     """Every probe of a callable: what the tables spell out, then what is found by guessing arguments."""
-    written = probing.parse_table(tables.EXPRESSIONS) + probing.parse_table(tables.TORCH_EXPRESSIONS)
-    return probing.unique([*written, *probing.tensor_method_probes(), *probing.pooled_probes()])
+    return probing.unique([*written_probes(), *probing.tensor_method_probes(), *probing.pooled_probes()])
 
 
 def add_operators(entries: dict[str, Entry], found: dict[str, Outcomes]) -> None:
@@ -160,6 +209,14 @@ def add_modules(entries: dict[str, Entry], found: dict[str, dict[str, str]]) -> 
         _update(entries, name, "module_db", verdict=by_form.get(""), forms={**entries[name].forms, **forms})
 
 
+def add_types(entries: dict[str, Entry], found: dict[str, str], aliases: dict[str, str]) -> None:
+    """Lays types of results into the entries that have been probed; they also stand in where torch says nothing."""
+    for name, kind in found.items():
+        name = _canonical(name, aliases)
+        if name in entries:
+            _update(entries, name, "probe", type=kind, returns=_observed_return(entries[name], kind))
+
+
 def add_probes(entries: dict[str, Entry], found: dict[str, Measured], aliases: dict[str, str]) -> None:
     """Lays measured probes into the entries; names outside torch get entries of their own."""
     for full_name, measured in found.items():
@@ -170,15 +227,8 @@ def add_probes(entries: dict[str, Entry], found: dict[str, Measured], aliases: d
             _update(entries, name, "probe", forms={**known.forms, form: measured.verdict or ""})
             continue
         forms = {**known.forms, "as-number": measured.as_number} if measured.as_number else known.forms
-        dynamic = _dynamic(name, {measured.verdict})
-        facts = {
-            "verdict": measured.verdict,
-            "probe": measured.expression,
-            "type": measured.type,
-            "forms": forms,
-            **dynamic,
-        }
-        _update(entries, name, "probe", **facts, returns=_observed_return(known, measured.type))
+        facts = {"verdict": measured.verdict, "probe": measured.expression, "forms": forms}
+        _update(entries, name, "probe", **facts, **_dynamic(name, {measured.verdict}))
 
 
 # Types of results that say as much as a kind does; a tuple or list does not, not knowing what is in it.
@@ -210,13 +260,22 @@ def add_python_forms(entries: dict[str, Entry], found: dict[str, Measured]) -> N
                 _update(entries, name, "probe", forms={**entries[name].forms, "python-as-number": measured.as_number})
 
 
+def share_with_twins(entries: dict[str, Entry]) -> None:
+    """A function without a verdict has that of its twin: torch.x, torch.nn.functional.x and torch.Tensor.x."""
+    owners = ("torch", "torch.nn.functional", "torch.Tensor")
+    for name, entry in list(entries.items()):
+        owner, _, last = name.rpartition(".")
+        if owner in owners and entry.what in ("function", "method") and not entry.verdict:
+            twins = [entries[f"{o}.{last}"] for o in owners if o != owner and f"{o}.{last}" in entries]
+            verdict = next((t.verdict for t in twins if t.verdict and t.sources.get("verdict") != "twin"), None)
+            _update(entries, name, "twin", verdict=verdict)
+
+
 def keep(entries: dict[str, Entry], earlier: dict[str, Entry]) -> None:
     """Copies what is known of breaks from the entries of an earlier run."""
-    fields = ("verdict", "forms", "probe", "type", "dynamic")
+    fields = ("verdict", "forms", "probe", "dynamic")
     for name, old in earlier.items():
         facts = {field: value for field in fields if (value := getattr(old, field))}
-        if old.sources.get("returns") == "probe":
-            facts["returns"] = old.returns
         if facts:
             entry = entries.setdefault(name, Entry(old.what))
             sources = {**entry.sources, **{f: old.sources[f] for f in facts if f in old.sources}}

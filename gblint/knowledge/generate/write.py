@@ -26,7 +26,20 @@ def encode(data: dict[str, Any]) -> str:
 
 
 def _compact(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    plain = msgspec.to_builtins(value)
+    if isinstance(value, Entry):
+        for param in plain.get("parameters", ()):
+            _trim(param)
+    return msgspec.json.encode(plain).decode()
+
+
+_DEFAULTS: tuple[Any, ...] = (None, [], None, False, None)  # of the fields of `Param`
+
+
+def _trim(param: list[Any]) -> None:
+    """Drops what a reader fills in again: fields at the end that have their default."""
+    while len(param) > 1 and param[-1] == _DEFAULTS[len(param) - 1]:
+        param.pop()
 
 
 class Earlier(msgspec.Struct):

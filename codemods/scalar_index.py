@@ -1,0 +1,255 @@
+"""A tensor indexed by a tensor of no dimension: by one of one dimension instead.
+
+What it does:
+    `x[i]` becomes `x[i[None]][0]`, `x[:, i]` becomes `x[:, i[None]].squeeze(1)`, a write `x[i] = v` becomes
+    `x[i[None]] = v`, and `x[flag] = 0.0` with a single truth value `x.masked_fill_(flag, 0.0)`.
+Applicability:
+    Safe for writes of a number, and for reads whose result is an operand. Unsafe for the rest: what is read is a copy,
+    not a view, and a tensor that is written is no longer converted to the type of the other.
+Preconditions:
+    The index is the only tensor among the indices, with nothing but slices in front of it, or all indices are such.
+Instead:
+    `index_select`, `gather`, or a position that Python knows.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gblint.codemod_api import (
+    Codemod,
+    CodemodMeta,
+    Declined,
+    Example,
+    Repair,
+    Site,
+    as_tensor,
+    flat_with,
+    put,
+    refuse,
+    require,
+)
+
+
+class ScalarIndex(Codemod):
+    """Subscripts by 0-d tensors."""
+
+    meta = CodemodMeta(
+        name="scalar-index",
+        summary="index with a 1-d tensor instead of a 0-d one",
+        fixes=("scalar-tensor-index",),
+        rank=20,
+    )
+    EXAMPLES = (
+        Example(
+            """
+import torch
+
+@torch.compile
+def best(hidden, scores):
+    return hidden[scores.argmax()] * 2 + hidden[:, scores.argmin()].sum()
+
+print("checksum", best(torch.arange(6.0).view(2, 3), torch.tensor([0.5, 1.0])))
+""",
+            """
+import torch
+
+@torch.compile
+def best(hidden, scores):
+    return (
+        hidden[scores.argmax()[None]][0] * 2
+        + hidden[:, scores.argmin()[None]].squeeze(1).sum()
+    )
+
+print("checksum", best(torch.arange(6.0).view(2, 3), torch.tensor([0.5, 1.0])))
+""",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def marked(x, mask):
+    x = x.clone()
+    x[:, mask.sum() - 1] += 1.0
+    bad = x.mean() > 5
+    x[bad] = 0.0
+    return x
+
+print("checksum", marked(torch.ones(2, 3), torch.tensor([1, 1, 0])))
+""",
+            """
+import torch
+
+@torch.compile
+def marked(x, mask):
+    x = x.clone()
+    x[:, (mask.sum() - 1)[None]] += 1.0
+    bad = x.mean() > 5
+    x.masked_fill_(bad, 0.0)
+    return x
+
+print("checksum", marked(torch.ones(2, 3), torch.tensor([1, 1, 0])))
+""",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def last(hidden, mask, value):
+    row = hidden[mask.sum() - 1]
+    hidden = hidden.clone()
+    hidden[mask.argmax()] = value
+    return row, hidden
+
+print("checksum", last(torch.ones(3, 2), torch.tensor([1, 1, 0]), torch.zeros(2)))
+""",
+            """
+import torch
+
+@torch.compile
+def last(hidden, mask, value):
+    row = hidden[(mask.sum() - 1)[None]][0]
+    hidden = hidden.clone()
+    hidden[mask.argmax()[None]] = value
+    return row, hidden
+
+print("checksum", last(torch.ones(3, 2), torch.tensor([1, 1, 0]), torch.zeros(2)))
+""",
+            "unsafe",
+        ),
+    )
+    DECLINES = (
+        Declined(
+            """
+import torch
+
+@torch.compile
+def picked(x, scores):
+    return x[scores.argmax(), :, torch.tensor([0, 1])] * 2
+
+picked(torch.ones(3, 2, 2), torch.ones(3))
+""",
+            "another tensor among the indices",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def picked(x):
+    return x[(x > 0).any()] * 2
+
+picked(torch.ones(3))
+""",
+            "selects all or nothing",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def put(x, value):
+    x = x.clone()
+    x[(x > 0).any()] = value
+    return x
+
+put(torch.ones(3), torch.zeros(3))
+""",
+            "is no number",
+        ),
+    )
+
+    def repair(self, site: Site) -> Repair | None:
+        node = site.node.target if isinstance(site.node, cst.AugAssign) else site.node
+        require(isinstance(node, cst.Subscript), "the tensor is indexed in another way than by a subscript")
+        assert isinstance(node, cst.Subscript)
+        scalars = [
+            e.slice.value for e in node.slice if isinstance(e.slice, cst.Index) and _is_scalar(site, e.slice.value)
+        ]
+        require(scalars, "which index has no dimensions is not in view")
+        above = site.parent(node)
+        stored = isinstance(above, cst.AssignTarget | cst.AugAssign) and above.target is node
+        if any(_dtype(site, s) == "bool" for s in scalars):
+            return _filled(site, node, stored)
+        _require_alone(site, node, scalars)
+        texts: dict[cst.CSTNode, str] = {s: f"{site.operand(s)}[None]" for s in scalars}
+        if not stored:
+            inner = flat_with(site, node, texts)
+            texts = {node: f"{inner}{_removed(site, node)}"}
+        doubt = _doubt_of_write(site, above) if stored else _doubt_of_read(site, node)
+        edits = put(site, site.statement(node), texts)
+        message = "index with a tensor of one dimension"
+        return Repair("unsafe" if doubt else "safe", f"{message}; {doubt}" if doubt else message, edits)
+
+
+def _dtype(site: Site, node: cst.BaseExpression) -> str:
+    tensor = as_tensor(site.value(node))
+    return tensor.dtype if tensor is not None else ""
+
+
+def _is_scalar(site: Site, node: cst.BaseExpression) -> bool:
+    tensor = as_tensor(site.value(node))
+    return tensor is not None and tensor.rank == 0
+
+
+def _require_alone(site: Site, node: cst.Subscript, scalars: list[cst.BaseExpression]) -> None:
+    """Refuses where the place of the new dimension would not be that of the index."""
+    others = [e.slice for e in node.slice if not (isinstance(e.slice, cst.Index) and e.slice.value in scalars)]
+    if any(isinstance(o, cst.Index) and as_tensor(site.value(o.value)) is not None for o in others):
+        refuse("there is another tensor among the indices")
+    if len(scalars) > 1 or any(isinstance(o, cst.Index) and not _is_open(o) for o in others):
+        whole = all(isinstance(e.slice, cst.Index) and not _is_open(e.slice) for e in node.slice)
+        require(whole, "numbers and slices are mixed among the indices")
+
+
+def _is_open(index: cst.Index) -> bool:
+    """`None` or `...`"""
+    value = index.value
+    return isinstance(value, cst.Ellipsis) or (isinstance(value, cst.Name) and value.value == "None")
+
+
+def _removed(site: Site, node: cst.Subscript) -> str:
+    """What takes the new dimension away again."""
+    first = node.slice[0].slice
+    if isinstance(first, cst.Index) and not _is_open(first):
+        return "[0]"
+    place = next(
+        i for i, e in enumerate(node.slice) if isinstance(e.slice, cst.Index) and _is_scalar(site, e.slice.value)
+    )
+    before = [e.slice for e in node.slice][:place]
+    if any(isinstance(b, cst.Index) and isinstance(b.value, cst.Ellipsis) for b in before):
+        require(place == len(node.slice) - 1, "slices stand behind the index and an ellipsis in front of it")
+        return ".squeeze(-1)"
+    return f".squeeze({place})"
+
+
+def _doubt_of_read(site: Site, node: cst.Subscript) -> str:
+    above = site.parent(node)
+    if isinstance(above, cst.BinaryOperation | cst.UnaryOperation | cst.Comparison | cst.ComparisonTarget):
+        return ""
+    if isinstance(above, cst.Attribute) and isinstance(site.parent(above), cst.Call):
+        if above.attr.value in ("sum", "mean", "abs", "exp", "log", "sqrt", "float", "clone", "norm", "max", "min"):
+            return ""
+    return "the result is a copy, not a view"
+
+
+def _doubt_of_write(site: Site, above: cst.CSTNode | None) -> str:
+    statement = site.parent(above) if isinstance(above, cst.AssignTarget) else above
+    value = statement.value if isinstance(statement, cst.Assign | cst.AugAssign) else None
+    return "" if value is not None and site.is_plain(value) else "the value written has to be of the tensor's type"
+
+
+def _filled(site: Site, node: cst.Subscript, stored: bool) -> Repair:
+    """`x[flag] = 0.0`"""
+    require(stored, "a single truth value selects all or nothing")
+    require(len(node.slice) == 1, "a single truth value stands among other indices")
+    statement = site.lone_statement(node)
+    require(isinstance(statement, cst.Assign) and len(statement.targets) == 1, "the write is no plain assignment")
+    assert isinstance(statement, cst.Assign)
+    require(site.is_plain(statement.value), f"`{site.flat(statement.value)}` is no number")
+    index = node.slice[0].slice
+    assert isinstance(index, cst.Index)
+    text = f"{site.operand(node.value)}.masked_fill_({site.flat(index.value)}, {site.flat(statement.value)})"
+    return Repair("safe", "fill in place under the truth value", [site.replace(statement, text)])

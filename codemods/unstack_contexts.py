@@ -1,0 +1,123 @@
+"""Managers that an ExitStack enters one by one are entered by a `with` statement.
+
+What it does:
+    Replaces `with contextlib.ExitStack() as stack:` and the calls of `stack.enter_context` that its block starts with
+    by one `with` statement over the managers.
+Applicability:
+    Safe: the managers are made, entered and left in the same order, with an error in the block as well.
+Preconditions:
+    The stack is used in nothing but those calls, which come first in the block and stand under no condition.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, require
+
+
+class UnstackContexts(Codemod):
+    """Enters by `with` what an ExitStack enters."""
+
+    meta = CodemodMeta(
+        name="unstack-contexts",
+        summary="enter managers by `with`, not by an ExitStack",
+        fixes=("skipped-call", "opaque-method", "unsupported-context-manager", "contextlib-manager"),
+        rank=20,
+    )
+    EXAMPLES = (
+        Example(
+            """
+import contextlib
+
+import torch
+
+@torch.compile
+def f(x):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        mode = stack.enter_context(contextlib.nullcontext(2))
+        y = x * mode
+        return y
+
+print("checksum", f(torch.ones(2)).sum().item())
+""",
+            """
+import contextlib
+
+import torch
+
+@torch.compile
+def f(x):
+    with torch.no_grad(), contextlib.nullcontext(2) as mode:
+        y = x * mode
+        return y
+
+print("checksum", f(torch.ones(2)).sum().item())
+""",
+        ),
+    )
+    DECLINES = (
+        Declined(
+            """
+import contextlib
+
+import torch
+
+@torch.compile
+def f(x, grad):
+    with contextlib.ExitStack() as stack:
+        if not grad:
+            stack.enter_context(torch.no_grad())
+        return x * 2
+
+f(torch.ones(2), False)
+""",
+            "used in other ways",
+        ),
+    )
+
+    def repair(self, site: Site) -> Repair | None:
+        block = site.node if isinstance(site.node, cst.With) else self._stack(site)
+        if block is None or site.callee(block.items[0].item) != "contextlib.ExitStack":
+            return None
+        require(len(block.items) == 1, "the `with` statement has several parts")
+        target = block.items[0].asname.name if block.items[0].asname is not None else None
+        if not isinstance(target, cst.Name) or not isinstance(block.body, cst.IndentedBlock):
+            return None
+        lines = [s for s in block.body.body if isinstance(s, cst.SimpleStatementLine | cst.BaseCompoundStatement)]
+        items: list[str] = []
+        for line in lines:
+            text = self._entered(site, line, target.value)
+            if not text:
+                break
+            items.append(text)
+        rest = lines[len(items) :]
+        require(items and len(site.loads(target.value)) == len(items), f"`{target.value}` is used in other ways too")
+        require(rest, "the block does nothing but enter")
+        head = f"with {', '.join(items)}:"
+        require(len(site.indent(block)) + len(head) <= 88, "the managers do not fit on one line")
+        text = f"{head}\n{site.body_text(rest, site.step)}"
+        return Repair("safe", "enter the managers by `with`", [site.replace_lines(block, block, text)])
+
+    def _stack(self, site: Site) -> cst.With | None:
+        for above in site.ancestors(site.node):
+            if isinstance(above, cst.With) and site.callee(above.items[0].item) == "contextlib.ExitStack":
+                return above
+        return None
+
+    def _entered(self, site: Site, line: cst.CSTNode, stack: str) -> str:
+        """The item of a `with` that does what a line does; "" if the line is no call of `enter_context`."""
+        if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+            return ""
+        (small,) = line.body
+        if not isinstance(small, cst.Expr | cst.Assign) or not isinstance(small.value, cst.Call):
+            return ""
+        call = small.value
+        if site.text(call.func) != f"{stack}.enter_context" or len(call.args) != 1:
+            return ""
+        text = site.flat(call.args[0].value)
+        if isinstance(small, cst.Expr):
+            return text
+        target = small.targets[0].target
+        return f"{text} as {site.text(target)}" if len(small.targets) == 1 and isinstance(target, cst.Name) else ""

@@ -1,0 +1,177 @@
+"""The one module a codemod imports.
+
+A codemod is a class in its own file under `codemods/`: a docstring with fixed headings (it is the documentation), typed
+metadata, examples that the tests run under Dynamo, and a method `repair` that takes a site (one finding in its source)
+and returns a `Repair`, or None where the finding is none of its business. Where a precondition fails it raises
+`Refusal` (most easily through `require`), and what the refusal says is shown to the user.
+
+A repair is a list of edits made by the site (`site.replace(node, text)`, `site.insert_before(statement, text)` …). The
+edits of a repair are applied together or not at all; what they do not cover stays as it is, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceType
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NoReturn
+
+from gblint.findings.finding import Edit, Finding
+from gblint.fixing.arms import (
+    Arm,
+    Bind,
+    Choice,
+    always_returns,
+    arm_of,
+    body_of,
+    bound_before,
+    calls_of,
+    check_effects,
+    comments,
+    is_live,
+    kind_of,
+    parts_of,
+    wrapped,
+)
+from gblint.fixing.conditions import Condition, condition, conjuncts, is_tensor_test, tested, unread
+from gblint.fixing.flow import decides, depends, derived, loads_of, reads, tests
+from gblint.fixing.forms import (
+    applied,
+    is_fresh,
+    keeps_gradients,
+    number_type,
+    raises_no_error,
+    same_form,
+    without_gradients,
+    writes_in_place,
+)
+from gblint.fixing.guards import Place, everything_that_needs, guarded, is_guarded, narrowed, owner
+from gblint.fixing.layout import fitted, flat_with, put
+from gblint.fixing.lifting import Lifted, lift, spelled, stay_in_the_open
+from gblint.fixing.listing import listed
+from gblint.fixing.marks import definition, marked, without_decorator
+from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
+from gblint.fixing.outline import Outline, outline
+from gblint.fixing.owned import is_own
+from gblint.fixing.places import callers, class_site, function_info, method, own_class
+from gblint.fixing.purity import changed_names, is_pure, raises_nothing
+from gblint.fixing.reports import harmless, is_report, reports
+from gblint.fixing.scalars import MATH, Readers
+from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number, merged, returned, selecting
+from gblint.fixing.sinks import full_size
+from gblint.fixing.site import Refusal, Site, Statement
+from gblint.interpreter.values import (
+    Bound,
+    Class,
+    Const,
+    DataScalar,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Plain,
+    Sequence,
+    Stream,
+    Tensor,
+    Union,
+    Unknown,
+    Value,
+    as_tensor,
+    is_none,
+    members,
+    tensor_certainty,
+    type_name,
+)
+from gblint.interpreter.walk import children, walk, walk_scope
+
+__all__ = [
+    "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
+    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "MATH", "Mapping",
+    "Place", "Plain", "Readers", "Refusal", "Repair", "Selection", "Selector", "Sequence", "Sink", "Site",
+    "Statement", "Stream", "Tensor", "Union", "Unknown", "Value", "always_returns", "applied", "arm_of", "as_tensor",
+    "base_of", "becomes_tensor", "body_of", "bound_before", "bound_to", "callers", "calls_of", "changed_names",
+    "check_effects", "children", "class_site", "closed", "comments", "condition", "conjuncts", "decides",
+    "definition", "depends", "derived", "everything_that_needs", "fitted", "flat_with", "full_size", "function_info",
+    "guarded", "harmless", "is_fresh", "is_guarded", "is_live", "is_none", "is_number", "is_own", "is_pure",
+    "is_report", "is_tensor_test", "keeps_gradients", "kind_of", "lift", "listed", "loads_of", "marked", "mask_of",
+    "members", "merged", "method", "narrowed", "number_type", "own_class", "owner", "parts_of", "put",
+    "raises_no_error", "raises_nothing", "reads", "refuse", "reports", "require", "returned", "same_form",
+    "selected_by", "selecting", "spelled", "stay_in_the_open", "tensor_certainty", "tested", "tests", "type_name",
+    "unread", "walk", "walk_scope", "without_decorator", "without_gradients", "wrapped", "writes_in_place",
+]  # fmt: skip
+
+Applicability = Literal["safe", "unsafe", "placeholder", "display"]
+
+
+@dataclass(frozen=True, slots=True)
+class CodemodMeta:
+    """Facts about a codemod.
+
+    name: kebab-case, says what the repair does. summary: one line.
+    fixes: the rules whose findings it is asked about: codes ("GB0170"), slugs ("print-call"), or "*".
+    rank: among repairs of equal applicability the one of lower rank is preferred (0..100).
+    logging: the values of the setting `[tool.gblint.fix] logging` under which it is asked; empty for any.
+    """
+
+    name: str
+    summary: str
+    fixes: tuple[str, ...]
+    rank: int = 50
+    logging: tuple[str, ...] = ()
+    since: str = "0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What a codemod offers.
+
+    applicability: "safe" only where equal values and effects are proved from the source; see `Fix`.
+    message: what the edit does, imperative, no full stop; for an unsafe one also what could differ.
+    """
+
+    applicability: Applicability
+    message: str
+    edits: SequenceType[Edit]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A program that breaks, and what it is after the repair.
+
+    `before` and `after` run as they stand and print the same; `after` is exactly what the fix makes of `before`, and
+    has no graph break.
+    """
+
+    before: str
+    after: str
+    applicability: Applicability = "safe"
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """A program that breaks and that this codemod leaves alone; `reason` is part of what its refusal says."""
+
+    program: str
+    reason: str
+
+
+class Codemod:
+    """Base of all codemods; see the module docstring. Codemods hold no state."""
+
+    meta: ClassVar[CodemodMeta]
+    EXAMPLES: ClassVar[tuple[Example, ...]] = ()
+    DECLINES: ClassVar[tuple[Declined, ...]] = ()
+
+    def repair(self, site: Site) -> Repair | None:
+        """The repair of one finding, None if this codemod has no business with it; raises Refusal."""
+        raise NotImplementedError
+
+
+def refuse(reason: str) -> NoReturn:
+    """Decline the finding; `reason` is a clause without capital and full stop ("`y` is read after the branch")."""
+    raise Refusal(reason)
+
+
+def require(condition: object, reason: str) -> None:
+    """Decline the finding unless a precondition holds."""
+    if not condition:
+        raise Refusal(reason)

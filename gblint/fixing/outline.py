@@ -1,0 +1,335 @@
+"""A few statements as a function of their own, with a second one that says what comes out without computing it.
+
+What cannot be traced can still be part of a graph as one opaque operation: a function that takes and gives tensors, and
+a fake of it that gives tensors of the same shapes and types from inputs without contents. The fake is a slice of the
+statements: those that decide the metadata of the results and can run without contents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from gblint.fixing.metadata import Metadata
+from gblint.fixing.purity import changed_names
+from gblint.fixing.site import Refusal, Site, Statement
+from gblint.fixing.text import reindent
+from gblint.interpreter.values import Const, Instance, Mapping, Plain, Sequence, Tensor, Value, members
+from gblint.interpreter.walk import walk, walk_scope
+
+TRIES = 12
+_LEAVING = (cst.Return, cst.Yield, cst.Await, cst.Global, cst.Nonlocal, cst.Del, cst.NamedExpr)
+
+
+class Input(NamedTuple):
+    """A parameter: its name, what is passed for it, and what that is."""
+
+    name: str
+    passed: str
+    value: Value
+
+
+class Outline(NamedTuple):
+    """The new function.
+
+    name; inputs; outputs: names of its results, "" for what the statement returns; body, fake: its lines and those of
+    its fake, written for column 0; first, last: the statements it takes the place of; returns: whether these return.
+    values: what its results are.
+    """
+
+    name: str
+    inputs: list[Input]
+    outputs: list[str]
+    body: str
+    fake: str
+    first: Statement
+    last: Statement
+    returns: bool
+    values: list[Tensor]
+
+    @property
+    def call(self) -> str:
+        """What to write in the place of the statements."""
+        call = f"{self.name}({', '.join(i.passed for i in self.inputs)})"
+        if self.returns:
+            return f"return {call}\n"
+        return f"{', '.join(self.outputs)} = {call}\n" if self.outputs else f"{call}\n"
+
+
+class _WritesInto(Exception):
+    """The statements change what was made before them; `statement` makes it."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.statement = statement
+
+
+def outline(site: Site) -> Outline:
+    """The smallest run of statements around a site that can be a function of its own. Raises Refusal with the reason
+    that stood in the way of the largest."""
+    reason = Refusal("the code is not part of a function")
+    for run in _runs(site):
+        for _ in range(TRIES):
+            try:
+                return _build(site, run)
+            except _WritesInto as more:
+                block = site.block(run[0])
+                if more.statement not in block or more.statement in run:
+                    reason = Refusal("it writes into what was made elsewhere")
+                    break
+                run = block[block.index(more.statement) : block.index(run[-1]) + 1]
+            except Refusal as refusal:
+                reason = refusal
+                break
+    raise reason
+
+
+def _runs(site: Site) -> Iterator[list[Statement]]:
+    """The statement the site is in, then the compound statements around it."""
+    function = site.function
+    statement: cst.CSTNode | None = site.statement(site.node)
+    while statement is not None and statement is not function:
+        above = site.parent(statement)
+        if isinstance(statement, cst.SimpleStatementLine | cst.BaseCompoundStatement):
+            if isinstance(above, cst.IndentedBlock) and not (isinstance(statement, cst.If) and _is_elif(site, statement)):
+                yield [statement]
+        statement = above
+
+
+def _is_elif(site: Site, statement: cst.If) -> bool:
+    above = site.parent(statement)
+    return isinstance(above, cst.If) and above.orelse is statement
+
+
+def _build(site: Site, run: list[Statement]) -> Outline:
+    returned = _returned(run)
+    _stay_inside(site, run, returned)
+    sets = changed_names(run)
+    free, attributes = _free(site, run, sets)
+    _writes(site, run, free)
+    inputs = [Input(n, n, _input(site, node, n)) for n, node in free.items()]
+    renamed: dict[cst.CSTNode, str] = {}
+    for text, nodes in attributes.items():
+        name = nodes[0].attr.value
+        if site.binds(name) or name in site.module.bindings or name in sets | set(renamed.values()):
+            name = site.fresh(name)
+        inputs.append(Input(name, text, _input(site, nodes[0], text)))
+        renamed |= dict.fromkeys(nodes, name)
+    outputs, values = _outputs(site, run, sets, returned)
+    metadata = Metadata(site, run, {i.name for i in inputs}, renamed)
+    fake = metadata.fake(outputs, returned)
+    if inputs and not outputs and returned is None and _touches_only(site, run):
+        raise Refusal("the statement has no result and no effect that can be seen")
+    ending = "" if returned is not None or not outputs else f"return {', '.join(outputs)}\n"
+    body = _text(site, run, renamed, metadata.unchanged(outputs)) + ending
+    return Outline(
+        _name(site, outputs, returned), inputs, outputs, body, fake, run[0], run[-1], returned is not None, values
+    )
+
+
+def _returned(run: list[Statement]) -> cst.BaseExpression | None:
+    """What a run that ends in a `return` returns."""
+    last = run[-1]
+    if isinstance(last, cst.SimpleStatementLine) and len(last.body) == 1 and isinstance(last.body[0], cst.Return):
+        return last.body[0].value
+    return None
+
+
+def _stay_inside(site: Site, run: list[Statement], returned: cst.BaseExpression | None) -> None:
+    inside = {n for s in run for n in walk(s)}
+    for node in walk_scope(list(run)):
+        if isinstance(node, cst.Return) and returned is not None and node.value is returned:
+            continue
+        if isinstance(node, _LEAVING):
+            raise Refusal("the code around it returns, yields or binds a variable in an expression")
+        if isinstance(node, cst.Break | cst.Continue) and site.loop(node) not in inside:
+            raise Refusal("the code around it leaves a loop")
+        if isinstance(node, cst.FunctionDef | cst.ClassDef | cst.Lambda):
+            raise Refusal("the code around it defines a function")
+
+
+def _free(
+    site: Site, run: list[Statement], sets: set[str]
+) -> tuple[dict[str, cst.Name], dict[str, list[cst.Attribute]]]:
+    """Variables that come from outside, with a place where each is read, and attributes of the method's own object."""
+    inside = {n for s in run for n in walk(s)}
+    names: dict[str, cst.Name] = {}
+    attributes: dict[str, list[cst.Attribute]] = {}
+    own = site.parameters()[:1] if _is_method(site) else []
+    for name in _in_order(site, inside):
+        text = name.value
+        above = site.parent(name)
+        if text in own:
+            if not isinstance(above, cst.Attribute):
+                raise Refusal("it uses its object as a whole")
+            if site.is_store(name) or _is_target(site, above):
+                raise Refusal("it changes an attribute of its object")
+            attributes.setdefault(site.text(above), []).append(above)
+            continue
+        if site.is_store(name) and not isinstance(above, cst.AugAssign):
+            continue
+        if text in names or text not in site.parameters() and not site.stores(text):
+            continue
+        outside = text in site.parameters() or any(
+            s not in inside and s not in site.after(run[-1]) for s in site.stores(text)
+        )
+        if outside and not _bound_first(site, run, text):
+            names[text] = name
+    return names, attributes
+
+
+def _is_target(site: Site, node: cst.Attribute) -> bool:
+    above = site.parent(node)
+    return isinstance(above, cst.AssignTarget | cst.AugAssign | cst.AnnAssign) and above.target is node
+
+
+def _is_method(site: Site) -> bool:
+    above = site.parent(site.parent(site.function) or site.function)
+    return isinstance(above, cst.ClassDef) or bool(site.parameters()) and site.parameters()[0] == "self"
+
+
+def _in_order(site: Site, inside: set[cst.CSTNode]) -> list[cst.Name]:
+    return [n for n in site.names if n in inside]
+
+
+def _bound_first(site: Site, run: list[Statement], name: str) -> bool:
+    """Whether the run sets a variable anew before anything in it reads it."""
+    for statement in run:
+        if any(isinstance(n, cst.Name) and n.value == name for n in walk(statement)):
+            if not isinstance(statement, cst.SimpleStatementLine):
+                return isinstance(statement, cst.For) and _is_loop_variable(statement, name)
+            (small, *rest) = statement.body
+            return (
+                not rest
+                and isinstance(small, cst.Assign)
+                and name in changed_names([small])
+                and not any(isinstance(n, cst.Name) and n.value == name for n in walk(small.value))
+            )
+    return False
+
+
+def _is_loop_variable(loop: cst.For, name: str) -> bool:
+    if any(isinstance(n, cst.Name) and n.value == name for n in walk(loop.iter)):
+        return False
+    return any(isinstance(n, cst.Name) and n.value == name for n in walk(loop.target))
+
+
+def _writes(site: Site, run: list[Statement], free: dict[str, cst.Name]) -> None:
+    """Raise where the run changes a value in place that comes from outside."""
+    for node in walk_scope(list(run)):
+        changed = _changed_in_place(site, node)
+        if changed is not None and changed.value in free:
+            stores = [s for s in site.stores(changed.value) if s not in set(site.after(run[0]))]
+            stores = [s for s in stores if not any(s in set(walk(r)) for r in run)]
+            if not stores:
+                raise Refusal(f"it writes into `{changed.value}`, which comes from outside")
+            raise _WritesInto(site.statement(stores[-1]))
+
+
+def _changed_in_place(site: Site, node: cst.CSTNode) -> cst.Name | None:
+    """The variable whose value a node changes in place."""
+    target: cst.CSTNode | None = None
+    if isinstance(node, cst.AssignTarget | cst.AugAssign) and isinstance(node.target, cst.Subscript | cst.Attribute):
+        target = node.target
+    elif isinstance(node, cst.AugAssign) and isinstance(node.target, cst.Name):
+        if not site.is_plain(node.target):
+            target = node.target
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        name = node.func.attr.value
+        if (name.endswith("_") and not name.endswith("__")) or name in ("append", "extend", "update", "add", "pop"):
+            target = node.func.value
+    while isinstance(target, cst.Subscript | cst.Attribute):
+        target = target.value
+    return target if isinstance(target, cst.Name) else None
+
+
+def _input(site: Site, node: cst.BaseExpression, text: str) -> Value:
+    """The value of an input, which has to be one that can be passed."""
+    value = site.value(node)
+    if value is None or not all(map(_passable, members(value))):
+        raise Refusal(f"`{text}` is not known to be a tensor, a number or a module")
+    return value
+
+
+def _passable(value: Value) -> bool:
+    if isinstance(value, Sequence):
+        return value.kind in ("list", "tuple", "size") and all(map(_passable, members(value.element())))
+    if isinstance(value, Mapping):
+        return value.kind == "dict" and all(map(_passable, value.items.values()))
+    if isinstance(value, Instance):
+        return value.base.startswith("torch.nn.")
+    if isinstance(value, Const | Plain):
+        return True
+    return isinstance(value, Tensor) and value.c >= 0.6 and value.subclass in ("", "ndarray")
+
+
+def _outputs(
+    site: Site, run: list[Statement], sets: set[str], returned: cst.BaseExpression | None
+) -> tuple[list[str], list[Tensor]]:
+    """Variables set in the run and read after it; all have to be tensors."""
+    if returned is not None:
+        tensor = site.tensor(returned)
+        if tensor is None and site.value(returned) is not None and not isinstance(returned, cst.Tuple):
+            raise Refusal("what it returns is no tensor")
+        return [], [tensor] if tensor is not None else []
+    later = {n.value for n in _later(site, run)}
+    found: list[str] = []
+    values: list[Tensor] = []
+    for name in sorted(sets & later):
+        loads = [n for n in site.loads(name) if n in _later(site, run)]
+        known = [site.value(n) for n in loads]
+        if any(k is None for k in known) or not all(_tensor(k) for k in known):
+            raise Refusal(f"`{name}`, which comes out of it, is not surely a tensor")
+        found.append(name)
+        values.append(_tensor(known[0]))  # type: ignore[arg-type]
+    return found, values
+
+
+def _tensor(value: Value | None) -> Tensor | None:
+    parts = members(value) if value is not None else []
+    tensors = [p for p in parts if isinstance(p, Tensor)]
+    return tensors[0] if tensors and len(tensors) == len(parts) and tensors[0].subclass == "" else None
+
+
+def _later(site: Site, run: list[Statement]) -> set[cst.Name]:
+    """Reads that may happen after the run."""
+    inside = {n for s in run for n in walk(s)}
+    places = {n for n in site.after(run[-1]) if n not in inside}
+    loop = site.loop(run[0])
+    if loop is not None:
+        places |= {n for n in walk(loop) if isinstance(n, cst.Name) and n not in inside}
+    return {n for n in places if not site.is_store(n) and n in set(site.names)}
+
+
+def _touches_only(site: Site, run: list[Statement]) -> bool:
+    return not any(isinstance(n, cst.Call | cst.AssignTarget) for s in run for n in walk(s))
+
+
+def _text(site: Site, run: list[Statement], renamed: dict[cst.CSTNode, str], copied: list[str]) -> str:
+    """The run's lines at column 0, with parameters for attributes."""
+    first, last = site.span(run[0])[0], site.last_row(run[-1])
+    lines = site.lines[first - 1 : last]
+    for node in sorted(renamed, key=site.span, reverse=True):
+        row, column, end_row, end_column = site.span(node)
+        if row != end_row:
+            raise Refusal("an attribute is written over two lines")
+        line = lines[row - first]
+        lines[row - first] = line[: column - 1] + renamed[node] + line[end_column - 1 :]
+    moved = reindent("\n".join(lines) + "\n", site.indent(run[0]), "")
+    if moved is None:
+        raise Refusal("a string over several lines would be moved")
+    return "".join(f"{n} = {n}.clone()\n" for n in copied) + moved
+
+
+def _name(site: Site, outputs: list[str], returned: cst.BaseExpression | None) -> str:
+    function = site.function.name.value.strip("_")
+    if outputs:
+        return site.fresh(f"_{function}_{outputs[0].strip('_')}")
+    if returned is None and isinstance(site.node, cst.Call):
+        func = site.node.func
+        word = func.attr.value if isinstance(func, cst.Attribute) else site.text(func)
+        return site.fresh(f"_{function}_{word.strip('_')}")
+    return site.fresh(f"_{function}_result")
+
+

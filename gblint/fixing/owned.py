@@ -1,0 +1,64 @@
+"""Whether a variable holds a tensor that nothing else refers to: binding it anew is as good as a change in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gblint.fixing.masked import bound_to, mask_of
+from gblint.interpreter.walk import walk
+
+if TYPE_CHECKING:
+    from gblint.fixing.site import Site
+
+# What gives a tensor of its own.
+MAKERS = frozenset(
+    "clone zeros ones empty full rand randn arange zeros_like ones_like empty_like full_like rand_like randn_like "
+    "new_zeros new_ones new_empty new_full where cat stack masked_fill".split()
+)
+READERS = MAKERS | {"sum", "mean", "max", "min", "any", "all", "exp", "log", "size"}
+
+
+def is_own(site: Site, name: cst.BaseExpression) -> bool:
+    """Whether a place names a variable of the function whose tensor was made there and has been handed to nothing that
+    could keep it."""
+    if not isinstance(name, cst.Name) or _is_captured(site, name.value):
+        return False
+    made = bound_to(site, name)
+    if made is None or not _makes(site, made):
+        return False
+    loop = site.loop(name)
+    begin = site.statement(made)
+    for use in site.loads(name.value):
+        early = use in site.after(begin) and name in site.after(use)
+        if (early or (loop is not None and loop in site.ancestors(use))) and not _is_harmless(site, use):
+            return False
+    return True
+
+
+def _is_captured(site: Site, name: str) -> bool:
+    inner = (n for n in walk(site.function.body) if isinstance(n, cst.FunctionDef | cst.Lambda))
+    return any(isinstance(n, cst.Name) and n.value == name for f in inner for n in walk(f))
+
+
+def _makes(site: Site, node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.BinaryOperation):
+        return site.tensor(node) is not None
+    return site.callee(node).rpartition(".")[2] in MAKERS and site.callee(node).startswith("torch.")
+
+
+def _is_harmless(site: Site, use: cst.Name) -> bool:
+    """Whether a use keeps no reference to the tensor: an operand, a masked read or write, an elementwise method."""
+    above = site.parent(use)
+    if isinstance(above, cst.BinaryOperation | cst.UnaryOperation | cst.Comparison | cst.ComparisonTarget):
+        return True
+    if isinstance(above, cst.Subscript) and above.value is use:
+        holder = site.parent(above)
+        stored = isinstance(holder, cst.AssignTarget | cst.AugAssign) and holder.target is above
+        return stored or mask_of(site, above) is not None
+    call = site.parent(above) if isinstance(above, cst.Attribute | cst.Arg) else None
+    if isinstance(call, cst.Call):
+        name = site.callee(call)
+        return name.rpartition(".")[2] in READERS
+    return isinstance(above, cst.Attribute) and above.attr.value in ("shape", "dtype", "device")

@@ -1,0 +1,137 @@
+"""Other places of the project seen from a site: the class around it, its constructor, the calls of its function."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from gblint.fixing.site import Refusal, Site
+from gblint.interpreter.functions import chunk_of
+from gblint.interpreter.walk import walk
+
+if TYPE_CHECKING:
+    from gblint.index.model import ClassInfo, FunctionInfo, ModuleInfo
+    from gblint.interpreter.machine import Machine
+
+MOST_FILES = 600  # that are searched for a name
+
+
+def at(site: Site, module: ModuleInfo, start: int, end: int) -> Site:
+    """A site over other rows of the project; its node is the first statement there. Raises Refusal."""
+    found = chunk_of(site.machine, module, start, end)
+    chunk = found.written if found is not None else None
+    if chunk is None or not chunk.body:
+        raise Refusal(f"{os.path.basename(module.path)} could not be read")
+    return Site(site.machine, chunk, chunk.body[0], site.finding, site.options)
+
+
+def class_site(site: Site, info: ClassInfo) -> tuple[Site, cst.ClassDef]:
+    """A class of the site's file as a site of its own. Raises Refusal where it cannot be read."""
+    found = at(site, site.module, info.start, info.end)
+    if not isinstance(found.node, cst.ClassDef):
+        raise Refusal(f"`{info.qualname}` could not be read")
+    return found, found.node
+
+
+def own_class(site: Site) -> tuple[Site, cst.ClassDef, ClassInfo]:
+    """The class whose method the site is in. Raises Refusal outside of methods."""
+    info = function_info(site)
+    if info is None or not info.owner:
+        raise Refusal("the code is not in a method")
+    known = site.module.classes[info.owner]
+    return (*class_site(site, known), known)
+
+
+def method(tree: cst.ClassDef, name: str) -> cst.FunctionDef | None:
+    """A method that a class defines itself."""
+    found = [s for s in tree.body.body if isinstance(s, cst.FunctionDef) and s.name.value == name]
+    return found[-1] if found else None
+
+
+def function_info(site: Site) -> FunctionInfo | None:
+    """The index entry of the listed function that the site is in (a nested function has none: that around it)."""
+    row = site.span(site.node)[0]
+    inside = [f for f in site.module.functions if f.start <= row <= f.end]
+    return max(inside, key=lambda f: f.start) if inside else None
+
+
+def callers(site: Site) -> list[Site]:
+    """Every call of the function the site is in, each as a site whose node is the call.
+
+    Raises Refusal unless all can be seen: the function is listed, nobody else mentions its name, and it is called.
+    """
+    info = function_info(site)
+    if info is None or site.function.name.value != info.qualname.rpartition(".")[2]:
+        raise Refusal("the function is defined inside another, where its calls are not in view")
+    if any(
+        d.rpartition(".")[2] in ("property", "setter", "cached_property", "cache", "lru_cache") for d in info.decorators
+    ):
+        raise Refusal("the function is decorated with what calls it")
+    calls = site.machine.callers.get((site.module.path, info.start), {})
+    found = [
+        Site(site.machine, chunk, node, site.finding, site.options)
+        for node, chunk in calls.items()
+        if isinstance(node, cst.Call)
+    ]
+    if not found or len(found) != len(calls):
+        raise Refusal(f"`{info.qualname}` is called from code that is not in view")
+    name = info.owner or info.qualname
+    accounted = sum(_mentions(name, s.text(s.node.func)) for s in found)  # type: ignore[attr-defined]
+    _check_mentions(site, info, name, accounted)
+    return found
+
+
+def _mentions(name: str, text: str) -> int:
+    return len(re.findall(rf"\b{re.escape(name)}\b", text))
+
+
+def _check_mentions(site: Site, info: FunctionInfo, name: str, accounted: int) -> None:
+    """Refuse where the name of the function (of its class, for a method) stands in code that is no known call."""
+    last = name.rpartition(".")[2]
+    for path, line in _lines_with(site, last):
+        text = line.partition("#")[0]
+        if path == site.module.path and re.match(rf"\s*(async\s+)?(def|class)\s+{last}\b", text):
+            continue
+        if re.match(rf"\s*class\s+\w+\(.*\b{last}\b", text) and info.owner:
+            raise Refusal(f"`{last}` has subclasses")
+        if not info.owner and not re.search(rf"\b{last}\s*\(|(compile|jit)\(\s*([\w.]+\.)?{last}\b|import\b", text):
+            raise Refusal(f"`{last}` is handed on: not all its calls are in view")
+    if info.owner:
+        return
+    calls = sum(len(re.findall(rf"\b{last}\s*\(", line.partition("#")[0])) for _, line in _lines_with(site, last))
+    if calls - 1 > accounted:
+        raise Refusal(f"not all calls of `{last}` are in view")
+
+
+def _lines_with(site: Site, name: str) -> Iterator[tuple[str, str]]:
+    machine = site.machine
+    files = machine.project.files
+    if len(files) > MOST_FILES:
+        files = [site.module.path]
+    pattern = re.compile(rf"\b{re.escape(name)}\b")
+    for path in files:
+        if path != site.module.path and not _close(site, path):
+            continue
+        module = machine.project.info(path)
+        for line in machine.project.lines(module, 1, module.rows + 1).split("\n"):
+            if pattern.search(line):
+                yield path, line
+
+
+def _close(site: Site, path: str) -> bool:
+    """Whether a file can have to do with that of the site: it names its module."""
+    machine = site.machine
+    module = machine.project.info(path)
+    wanted = site.module.name
+    last = wanted.rpartition(".")[2]
+    for bindings in module.bindings.values():
+        for binding in bindings:
+            if binding.kind == "import" and (
+                binding.target.rpartition(".")[2] == last or binding.attr == last or wanted.startswith(binding.target)
+            ):
+                return True
+    return any(star.rpartition(".")[2] == last for star in module.stars)

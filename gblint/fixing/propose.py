@@ -1,0 +1,54 @@
+"""Asking the codemods: every finding gets the repairs on offer and the reasons of those that declined."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gblint.findings.finding import STRENGTH, Finding, Fix
+from gblint.fixing.site import Refusal, Site
+
+if TYPE_CHECKING:
+    from gblint.codemod_api import Codemod
+    from gblint.interpreter.drafts import Draft
+    from gblint.interpreter.machine import Machine
+
+MOST = 4  # repairs kept for one finding
+
+
+def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[str, str]) -> Finding:
+    """The finding with its repairs, best first; errors inside a codemod are noted on the machine and cost its own
+    answer only."""
+    site = Site(machine, draft.chunk, draft.node, finding, options)
+    offers: list[tuple[int, int, Fix]] = []
+    refusals: list[tuple[str, str]] = []
+    for codemod in _asked(finding.code, finding.name):
+        meta = codemod.meta
+        if meta.logging and options.get("logging", "guard") not in meta.logging:
+            continue
+        try:
+            repair = codemod.repair(site)
+        except Refusal as refusal:
+            refusals.append((meta.name, str(refusal)))
+            continue
+        except Exception as error:  # a codemod at fault loses its own answer, nothing else
+            machine.rule_errors.add(f"codemod {meta.name}: {type(error).__name__}: {error}")
+            if machine.debug:
+                raise
+            continue
+        if repair is not None:
+            fix = Fix(meta.name, repair.applicability, repair.message, tuple(repair.edits))
+            offers.append((STRENGTH.index(repair.applicability), meta.rank, fix))
+    offers.sort(key=lambda offer: offer[:2])
+    fixes = tuple(fix for _, _, fix in offers[:MOST])
+    return msgspec.structs.replace(finding, fixes=fixes, refusals=tuple(refusals))
+
+
+@lru_cache(maxsize=512)
+def _asked(code: str, slug: str) -> tuple[Codemod, ...]:
+    """The codemods that have said they repair findings of a rule."""
+    from gblint.registry import load_codemods
+
+    return tuple(c() for c in load_codemods() if {"*", code, slug} & set(c.meta.fixes))

@@ -1,0 +1,270 @@
+"""Repairing to a fixpoint: check, make the edits in memory, check again, keep what helped; files are written last."""
+
+from __future__ import annotations
+
+import ast
+import os
+import tempfile
+import time
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from gblint.analysis import Progress
+from gblint.checking import Options, Outcome, Settled, check
+from gblint.errors import GblintError
+from gblint.findings.finding import Edit, Finding, Fix
+from gblint.fixing.edits import Conflict, edited, moved_row
+from gblint.fixing.imports import unused_after
+from gblint.fixing.plan import Choice, Step, steps
+from gblint.fixing.rewrite import replace_file
+from gblint.source import SourceError, read_bytes
+
+PASSES = 12  # of repairs that bring up new findings, each with repairs of its own
+TRIES = 8  # to find a set of repairs that go well together, in one pass
+
+Key = tuple[str, str, str, str, str]
+T = TypeVar("T")
+
+
+class Dropped(msgspec.Struct, frozen=True):
+    """A repair that was made, found wanting and taken back; reason is a sentence."""
+
+    step: Step
+    reason: str
+
+
+class Repaired(msgspec.Struct):
+    """What a session has come to.
+
+    before: the first check; after: the last one, of the contents as they are now. old, new: contents of the changed
+    files by path.
+    """
+
+    before: Outcome
+    after: Outcome
+    old: dict[str, bytes] = {}
+    new: dict[str, bytes] = {}
+    made: list[Step] = []
+    dropped: list[Dropped] = []
+
+    def write(self) -> None:
+        """Put the new contents on disk, file by file. Raises GblintError at the end if some could not be replaced: each
+        file is either as before or as it should be."""
+        failed: list[GblintError] = []
+        for path in self.new:
+            try:
+                replace_file(path, self.old[path], self.new[path])
+            except GblintError as error:
+                failed.append(error)
+        if failed:
+            done = f"{len(self.new) - len(failed)} of {len(self.new)} files were fixed"
+            raise GblintError("; ".join(error.message for error in failed[:5]), failed[0].hint or done)
+
+
+def repair(options: Options, choice: Choice, progress: Progress | None = None) -> Repaired:
+    """Make the wanted repairs in memory until none is left that helps. Raises GblintError as `check` does."""
+    with tempfile.TemporaryDirectory(prefix="gblint-fix-") as scratch:
+        if options.no_cache:  # a session checks again and again: without any memory that would be slow
+            options = msgspec.structs.replace(options, no_cache=False, cache_dir=Path(scratch))
+        return _Session(options, choice, progress).run()
+
+
+class _Session:
+    def __init__(self, options: Options, choice: Choice, progress: Progress | None) -> None:
+        self._options = options
+        self._choice = choice
+        self._progress = progress
+        self._settled = Settled(options)
+        self._banned: set[Key] = set()
+        self._started = time.time_ns()
+        self._old: dict[str, bytes] = {}
+        self._new: dict[str, bytes] = {}
+        self._made: list[Step] = []
+        self._dropped: list[Dropped] = []
+
+    def run(self) -> Repaired:
+        before = after = self._check(self._new)
+        self._editable = set(before.checked)
+        for _ in range(PASSES):
+            result = self._pass(after)
+            if result is None:
+                break
+            after = result
+        changed = {p: data for p, data in self._new.items() if data != self._old[p]}
+        return Repaired(before, after, self._old, changed, self._made, self._dropped)
+
+    def _check(self, contents: dict[str, bytes]) -> Outcome:
+        overlay = self._options.overlay | {Path(p): data for p, data in contents.items()}
+        stdin = self._options.stdin
+        if stdin is not None and contents:
+            (stdin,) = contents.values()
+        return check(msgspec.structs.replace(self._options, overlay=overlay, stdin=stdin), self._progress)
+
+    def _pass(self, outcome: Outcome) -> Outcome | None:
+        """One round of repairs; None when there was nothing (more) to make."""
+        for _ in range(TRIES):
+            chosen = steps(outcome.findings, self._choice, self._settled.of_file, self._allowed, self._banned)
+            if not chosen:
+                return None
+            edits = _by_file(chosen)
+            contents = self._contents(chosen, edits)
+            if contents is None:
+                continue
+            after = self._check(self._new | contents)
+            wrong = _wrong(outcome, after, chosen, edits)
+            if not wrong:
+                self._new |= contents
+                self._made += chosen
+                return after
+            for step, reason in wrong:
+                self._drop(step, reason)
+        return None
+
+    def _allowed(self, fix: Fix) -> bool:
+        """Whether a fix changes only files that were named, and no constructor where objects exist already."""
+        if not all(edit.filename in self._editable for edit in fix.edits):
+            return False
+        return not (self._choice.existing and any(self._constructs(edit) for edit in fix.edits))
+
+    def _constructs(self, edit: Edit) -> bool:
+        functions = (n for n in ast.walk(ast.parse(self._data(edit.filename))) if isinstance(n, ast.FunctionDef))
+        return any(f.name == "__init__" and f.lineno <= edit.row <= (f.end_lineno or 0) for f in functions)
+
+    def _drop(self, step: Step, reason: str) -> None:
+        self._banned.add(step.key)
+        self._dropped.append(Dropped(step, reason))
+
+    def _contents(self, chosen: list[Step], edits: dict[str, list[Edit]]) -> dict[str, bytes] | None:
+        """The files with the edits made; None if some could not be, and their steps were dropped. Imports that nothing
+        uses any more are taken out, which adds to `edits`."""
+        contents = {}
+        for path, own in edits.items():
+            data = self._data(path)
+            try:
+                new = edited(data, own)
+                _compile(new, path)
+                extra = unused_after(path, data, new)
+                if extra:
+                    new = edited(data, [*own, *extra])
+                    _compile(new, path)
+                    own += extra
+            except (Conflict, SyntaxError, ValueError, SourceError) as error:
+                culprits = [s for s in chosen if any(e.filename == path for e in s.fix.edits)]
+                self._drop(culprits[-1], f"the edit would leave {Path(path).name} unusable: {error}")
+                return None
+            contents[path] = new
+        return contents
+
+    def _data(self, path: str) -> bytes:
+        """The file as it stands now: after the passes before, else from disk."""
+        if path in self._new:
+            return self._new[path]
+        if path not in self._old:
+            self._old[path] = self._read(path)
+        return self._old[path]
+
+    def _read(self, path: str) -> bytes:
+        if self._options.stdin is not None:
+            return self._options.stdin
+        if Path(path) in self._options.overlay:
+            return self._options.overlay[Path(path)]
+        try:
+            data = read_bytes(path)
+            changed = os.stat(path).st_mtime_ns > self._started
+        except (SourceError, OSError) as error:
+            raise GblintError(f"{path}: {error}") from error
+        if changed:
+            raise GblintError(f"{path}: changed while gblint was at work; nothing was fixed", "run gblint again")
+        return data
+
+
+def _by_file(chosen: Iterable[Step]) -> dict[str, list[Edit]]:
+    found: dict[str, list[Edit]] = defaultdict(list)
+    for step in chosen:
+        for edit in step.fix.edits:
+            found[edit.filename].append(edit)
+    return found
+
+
+def _compile(data: bytes, path: str) -> None:
+    """Raises SyntaxError (or ValueError) for what Python would not load. Nothing of it runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compile(data, path, "exec", dont_inherit=True)
+
+
+def _wrong(before: Outcome, after: Outcome, chosen: list[Step], edits: dict[str, list[Edit]]) -> list[tuple[Step, str]]:
+    """The steps after which a break is still there, or is new, with the reason."""
+    fixed = {id(step.finding) for step in chosen}
+    left = [f for f in (*before.findings, *before.doubtful) if id(f) not in fixed]
+    places = Counter((f.filename, moved_row(f.row, edits.get(f.filename, ())), f.code) for f in left)
+    fresh = _beyond(after.findings, places, lambda f: (f.filename, f.row, f.code))
+    if fresh:  # in a statement that was laid out anew, rows are no guide
+        seen = {id(f) for f in fresh}
+        kept = Counter(_identity(f) for f in after.findings if id(f) not in seen)
+        fresh = _beyond(fresh, Counter(_identity(f) for f in left) - kept, _identity)
+    wrong: dict[int, tuple[Step, str]] = {}
+    for finding in fresh:
+        for step in _culprits(finding, chosen, edits):
+            wrong.setdefault(id(step), (step, _sentence(step, finding)))
+    return list(wrong.values())
+
+
+def _identity(finding: Finding) -> tuple[str, str, str, str]:
+    return (finding.filename, finding.function, finding.code, finding.message)
+
+
+def _beyond(findings: Iterable[Finding], expected: Counter[T], key: Callable[[Finding], T]) -> list[Finding]:
+    """The findings that are more than expected of their kind."""
+    remaining = Counter(expected)
+    beyond = []
+    for finding in findings:
+        if remaining[key(finding)] > 0:
+            remaining[key(finding)] -= 1
+        else:
+            beyond.append(finding)
+    return beyond
+
+
+def _sentence(step: Step, finding: Finding) -> str:
+    where = f"{Path(finding.filename).name}:{finding.row}"
+    if finding.code == step.finding.code and finding.name == step.finding.name:
+        return f"the break would still be there ({where}: {finding.message})"
+    return f"it would bring up {finding.code} {finding.name} ({where}: {finding.message})"
+
+
+def _culprits(finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]]) -> list[Step]:
+    """The steps most likely behind a finding: those that wrote its rows, else those of its function, of a function on
+    the way to it, those that changed a setting, those of its file, else all."""
+    way = {finding.function, *(step.function for step in finding.path)}
+    tests = (
+        lambda s: any(_covers(e, finding, edits) for e in s.fix.edits),
+        lambda s: s.finding.function == finding.function,
+        lambda s: s.finding.function in way,
+        lambda s: any(_is_setting(e) for e in s.fix.edits),
+        lambda s: any(e.filename == finding.filename for e in s.fix.edits),
+    )
+    for test in tests:
+        found = [step for step in chosen if test(step)]
+        if found:
+            return found
+    return chosen
+
+
+def _is_setting(edit: Edit) -> bool:
+    """Whether an edit adds lines at module level that are no import."""
+    text = edit.content.lstrip("\n")
+    inserted = (edit.row, edit.column) == (edit.end_row, edit.end_column)
+    return inserted and bool(text) and not text[0].isspace() and not text.startswith(("import ", "from "))
+
+
+def _covers(edit: Edit, finding: Finding, edits: dict[str, list[Edit]]) -> bool:
+    if edit.filename != finding.filename:
+        return False
+    first = moved_row(edit.row, [e for e in edits[edit.filename] if (e.row, e.column) < (edit.row, edit.column)])
+    return first <= finding.row <= first + edit.content.count("\n")

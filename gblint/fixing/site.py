@@ -1,0 +1,538 @@
+"""One finding in its source, as a codemod sees it: the tree, what is known of the values, and the making of edits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import libcst as cst
+
+from gblint.findings.finding import Edit, Finding
+from gblint.fixing import imports
+from gblint.fixing.text import indent_of, reindent
+from gblint.interpreter.source import Chunk
+from gblint.interpreter.values import (
+    Const,
+    External,
+    Plain,
+    Tensor,
+    Unknown,
+    Value,
+    as_tensor,
+    join_all,
+    members,
+)
+from gblint.interpreter.walk import children, walk, walk_scope
+
+if TYPE_CHECKING:
+    from gblint.index.model import ModuleInfo
+    from gblint.interpreter.machine import Machine
+    from gblint.knowledge import Knowledge
+
+N = TypeVar("N", bound=cst.CSTNode)
+Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+_PRINTER = cst.Module([])
+_BLOCKS = (cst.IndentedBlock, cst.SimpleStatementSuite, cst.Module)
+
+
+class Refusal(Exception):
+    """A codemod declines; the message says which precondition failed."""
+
+
+class Site:
+    """A finding with the tree around it. Nodes are those of the function's own tree; positions are the file's.
+
+    finding: code, slug, message and place. node: the expression or statement that breaks. event: kind of the step
+    ("call", "branch", "index", "operator", …). chunk: the function's text and tree. options: `[tool.gblint.fix]`.
+    """
+
+    def __init__(
+        self, machine: Machine, chunk: Chunk, node: cst.CSTNode, finding: Finding, options: dict[str, str]
+    ) -> None:
+        self._machine = machine
+        self.chunk = chunk.written
+        self.node = self.chunk.of_seen(node)
+        self.finding = finding
+        self.options = options
+
+    # -- facts -----------------------------------------------------------------------------------------------------
+
+    @property
+    def machine(self) -> Machine:
+        """The analysis the finding is from."""
+        return self._machine
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known of the target torch."""
+        return self._machine.knowledge
+
+    @property
+    def torch(self) -> tuple[int, int]:
+        """The target release as (major, minor)."""
+        return self._machine.context.torch
+
+    @property
+    def module(self) -> ModuleInfo:
+        """The index of the file."""
+        return self.chunk.module
+
+    def enabled(self, setting: str) -> bool:
+        """True if a boolean Dynamo setting is switched on in the project ("capture_scalar_outputs")."""
+        return self._machine.context.enabled(setting)
+
+    def value(self, node: cst.CSTNode) -> Value | None:
+        """What an expression was on all traced runs; None if it never ran."""
+        found = self._machine.values.get(id(self.seen(node)))
+        return join_all(found) if found else None
+
+    def seen(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The node that the interpreter ran for one of the source."""
+        return self.chunk.seen(node)
+
+    def tensor(self, node: cst.CSTNode) -> Tensor | None:
+        """The tensor an expression surely is; None if it may be anything else."""
+        value = self.value(node)
+        if value is None:
+            return None
+        parts = members(value)
+        return as_tensor(value) if all(isinstance(p, Tensor) and p.c >= SURE for p in parts) else None
+
+    def is_plain(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is surely a Python value without tensors in it (a number, a string, None)."""
+        if isinstance(node, cst.BaseNumber | cst.BaseString):
+            return True
+        value = self.value(node)
+        return value is not None and all(isinstance(p, Plain | Const) for p in members(value))
+
+    def constant(self, node: cst.CSTNode) -> object:
+        """The Python constant an expression surely is; raises KeyError if it is none. None itself is a constant."""
+        value = self.value(node)
+        if not isinstance(value, Const):
+            raise KeyError(self.text(node))
+        return value.value
+
+    def dotted(self, node: cst.CSTNode) -> str:
+        """The canonical name of the library function or class that an expression stands for ("torch.where"); for a
+        method of a tensor "torch.Tensor.item"; "" if it is none or unknown."""
+        value = self.value(node)
+        if isinstance(value, External):
+            return self.knowledge.canonical(value.dotted)
+        if isinstance(node, cst.Call):
+            return ""
+        if isinstance(node, cst.Attribute) and self.value(node.value) is not None:
+            if as_tensor(self.value(node.value)) is not None:
+                return f"torch.Tensor.{node.attr.value}"
+        text = _dotted_text(node)
+        head, _, rest = text.partition(".")
+        if not text or self.binds(head):
+            return ""
+        base = imports.meaning(self.module, head)
+        return self.knowledge.canonical(f"{base}.{rest}" if rest else base) if base else ""
+
+    def callee(self, node: cst.CSTNode) -> str:
+        """As `dotted`, of what a call calls; "" for anything that is no call."""
+        return self.dotted(node.func) if isinstance(node, cst.Call) else ""
+
+    # -- tree ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
+        found: dict[cst.CSTNode, cst.CSTNode] = {}
+        stack: list[cst.CSTNode] = [self.chunk.tree.module]
+        while stack:
+            node = stack.pop()
+            for child in children(node):
+                found[child] = node
+                stack.append(child)
+        return found
+
+    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The node directly above (whitespace and punctuation are no nodes here)."""
+        return self._parents.get(node)
+
+    def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes above, innermost first."""
+        above = self._parents.get(node)
+        while above is not None:
+            yield above
+            above = self._parents.get(above)
+
+    def enclosing(self, node: cst.CSTNode, *kinds: type[N]) -> N | None:
+        """The innermost node above that is of one of the kinds, inside the same function."""
+        for above in self.ancestors(node):
+            if isinstance(above, kinds):
+                return above
+            if isinstance(above, cst.FunctionDef | cst.Lambda | cst.ClassDef):
+                return None
+        return None
+
+    @cached_property
+    def function(self) -> cst.FunctionDef:
+        """The innermost function (no lambda) that the node stands in; raises Refusal at module level."""
+        for above in (self.node, *self.ancestors(self.node)):
+            if isinstance(above, cst.FunctionDef):
+                return above
+        raise Refusal("the code is not part of a function")
+
+    def statement(self, node: cst.CSTNode) -> Statement:
+        """The innermost whole statement (a line or a compound statement) that holds the node or is it."""
+        for above in (node, *self.ancestors(node)):
+            if isinstance(above, cst.SimpleStatementLine | cst.BaseCompoundStatement):
+                return above
+        raise Refusal("the code is not part of a statement")
+
+    def lone_statement(self, node: cst.CSTNode) -> cst.BaseSmallStatement:
+        """The small statement that holds the node or is it; raises Refusal if it shares its line with others."""
+        line = self.statement(node)
+        if not isinstance(line, cst.SimpleStatementLine):
+            raise Refusal("the code is part of the head of a compound statement")
+        if len(line.body) != 1:
+            raise Refusal("the statement shares its line with others")
+        return line.body[0]
+
+    def block(self, statement: Statement) -> list[Statement]:
+        """The statements of the block that a statement stands in, itself included."""
+        above = self.parent(statement)
+        if isinstance(above, cst.IndentedBlock | cst.Module):
+            return [s for s in above.body if isinstance(s, cst.SimpleStatementLine | cst.BaseCompoundStatement)]
+        raise Refusal("the statement stands on the line of the one it belongs to")
+
+    def following(self, statement: Statement) -> list[Statement]:
+        """The statements after one in its block."""
+        block = self.block(statement)
+        return block[block.index(statement) + 1 :]
+
+    def loop(self, node: cst.CSTNode) -> cst.For | cst.While | None:
+        """The innermost loop round a node, inside the same function."""
+        return self.enclosing(node, cst.For, cst.While)
+
+    def calls(self, within: Iterable[cst.CSTNode]) -> Iterator[cst.Call]:
+        """The calls in some nodes, nested functions left out."""
+        return (n for n in walk_scope(list(within)) if isinstance(n, cst.Call))
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _names(self) -> list[cst.Name]:
+        """Variable names in the whole chunk in the order of the text: no attributes, keywords or parameters."""
+        return list(_variables(self.chunk.tree.module))
+
+    @property
+    def names(self) -> list[cst.Name]:
+        """Every place in the outermost function where a variable stands, in the order of the text."""
+        return self._names
+
+    @cached_property
+    def _taken(self) -> frozenset[str]:
+        texts = {n.value for n in walk(self.chunk.tree.module) if isinstance(n, cst.Name)}
+        return frozenset(texts | set(self.module.bindings))
+
+    def uses(self, name: str) -> list[cst.Name]:
+        """Every place in the text of the outermost function that reads or binds a variable, in order of the text."""
+        return [n for n in self._names if n.value == name]
+
+    def is_store(self, name: cst.Name) -> bool:
+        """Whether a place of `uses` binds (or deletes) the variable; `x += 1` and `del x` count."""
+        node: cst.CSTNode = name
+        above = self.parent(node)
+        while isinstance(above, cst.Tuple | cst.List | cst.Element | cst.StarredElement):
+            node, above = above, self.parent(above)
+        if isinstance(above, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor):
+            return above.target is node
+        return isinstance(above, cst.Del | cst.AsName) or (
+            isinstance(above, cst.FunctionDef | cst.ClassDef | cst.Param) and above.name is node
+        )
+
+    def loads(self, name: str) -> list[cst.Name]:
+        """The places that read a variable."""
+        return [n for n in self.uses(name) if not self.is_store(n)]
+
+    def stores(self, name: str) -> list[cst.Name]:
+        """The places that bind a variable, parameters included."""
+        return [n for n in self.uses(name) if self.is_store(n)]
+
+    def after(self, node: cst.CSTNode) -> list[cst.Name]:
+        """The variables in the text behind a node (in a loop, the whole loop comes again after it)."""
+        inside = {n for n in walk(node) if isinstance(n, cst.Name)}
+        seen = False
+        found = []
+        for name in self._names:
+            if name in inside:
+                seen = True
+            elif seen:
+                found.append(name)
+        return found
+
+    def read_after(self, name: str, statement: cst.CSTNode) -> bool:
+        """Whether a variable may be read once a statement is done: behind it, in a round of a loop around it, in a
+        nested function, or as a global or nonlocal."""
+        loop = self.loop(statement)
+        within = {n for n in walk(statement) if isinstance(n, cst.Name)}
+        places = [n for n in self.after(statement) if n.value == name]
+        if loop is not None:
+            places += [n for n in walk(loop) if isinstance(n, cst.Name) and n.value == name and n not in within]
+        if any(not self.is_store(n) for n in places):
+            return True
+        nested = (n for n in walk(self.function) if isinstance(n, cst.Global | cst.Nonlocal))
+        if any(item.name.value == name for n in nested for item in n.names):
+            return True
+        return any(n.value == name for f in self._nested_functions() for n in walk(f) if isinstance(n, cst.Name))
+
+    def _nested_functions(self) -> Iterator[cst.CSTNode]:
+        inner = cst.FunctionDef | cst.Lambda | cst.ClassDef
+        return (n for n in walk(self.function.body) if isinstance(n, inner))
+
+    def binds(self, name: str) -> bool:
+        """Whether the outermost function binds a name itself (so that it does not mean the module's)."""
+        return bool(self.stores(name)) or name in self._parameters
+
+    @cached_property
+    def _parameters(self) -> frozenset[str]:
+        return frozenset(n.name.value for n in walk(self.chunk.tree.module) if isinstance(n, cst.Param))
+
+    def parameters(self) -> list[str]:
+        """Names of the parameters of `function`, in order."""
+        return [p.name.value for p in walk_parameters(self.function.params)]
+
+    def fresh(self, name: str) -> str:
+        """A name like the one given that neither the function nor the module uses."""
+        candidate, count = name, 1
+        while candidate in self._taken:
+            count += 1
+            candidate = f"{name}_{count}"
+        return candidate
+
+    # -- text ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The rows of the file, without line ends."""
+        return self._machine.project.lines(self.module, 1, self.module.rows + 1).split("\n")
+
+    def text(self, node: cst.CSTNode) -> str:
+        """The source of an expression or statement as it stands (comments in front of a statement left out)."""
+        return _PRINTER.code_for_node(node).strip() if isinstance(node, Statement) else _PRINTER.code_for_node(node)
+
+    def flat(self, node: cst.CSTNode) -> str:
+        """The source of an expression on one line; raises Refusal where a comment stands in it."""
+        text = self.text(node)
+        if "\n" not in text:
+            return text
+        if "#" in text or '"""' in text or "'''" in text:
+            raise Refusal("the expression spans lines with comments or long strings in them")
+        joined = " ".join(part.strip() for part in text.split("\n"))
+        for bracket in "([{":
+            joined = joined.replace(f"{bracket} ", bracket)
+        for bracket in ")]}":
+            joined = joined.replace(f", {bracket}", bracket).replace(f" {bracket}", bracket)
+        return joined
+
+    def indent(self, statement: cst.CSTNode) -> str:
+        """The whitespace in front of a statement."""
+        row = self.span(statement)[0]
+        return indent_of(self.lines[row - 1])
+
+    @cached_property
+    def step(self) -> str:
+        """One level of indentation, as the function around the site has it."""
+        block = self.function.body
+        if isinstance(block, cst.IndentedBlock) and block.body:
+            inner = self.indent(block.body[0])
+            row = next(r for r in range(self.span(self.function)[0], len(self.lines) + 1) if self._is_def(r))
+            outer = indent_of(self.lines[row - 1])
+            if inner.startswith(outer) and inner != outer:
+                return inner[len(outer) :]
+        return "    "
+
+    def _is_def(self, row: int) -> bool:
+        return self.lines[row - 1].lstrip().startswith(("def ", "async def "))
+
+    def span(self, node: cst.CSTNode) -> tuple[int, int, int, int]:
+        """(row, column, end row, end column) in the file, 1-based; of a line that of its statements, without a trailing
+        comment."""
+        if isinstance(node, cst.SimpleStatementLine):
+            first, last = self.chunk.span(node.body[0]), self.chunk.span(node.body[-1])
+            return (*first[:2], *last[2:])
+        return self.chunk.span(node)
+
+    def _rows(self, first: cst.CSTNode, last: cst.CSTNode) -> tuple[int, int]:
+        return self.span(first)[0], self.last_row(last)
+
+    def last_row(self, statement: cst.CSTNode) -> int:
+        """The last row of a statement's own text, its blocks included."""
+        deepest: cst.CSTNode = statement
+        while True:
+            inner = _last_block(deepest)
+            if inner is None:
+                return self.span(deepest)[2]
+            deepest = inner
+
+    def body_text(self, statements: list[Statement], indent: str) -> str:
+        """The lines of consecutive statements, comments between them included, moved to another indentation; ends with
+        a line end. Raises Refusal where a long string would change."""
+        first, last = self._rows(statements[0], statements[-1])
+        text = "\n".join(self.lines[first - 1 : last]) + "\n"
+        moved = reindent(text, self.indent(statements[0]), indent)
+        if moved is None:
+            raise Refusal("a string over several lines would be moved")
+        return moved
+
+    # -- edits -----------------------------------------------------------------------------------------------------
+
+    def replace(self, node: cst.CSTNode, text: str) -> Edit:
+        """Put text in the place of an expression or a small statement. The text has to bring its own parentheses where
+        they are needed (see `operand`)."""
+        return Edit(self.module.path, *self.span(node), text)
+
+    def operand(self, node: cst.BaseExpression) -> str:
+        """The source of an expression in parentheses, unless it is a name, call, subscript, literal or in some."""
+        text = self.flat(node)
+        closed = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.BaseNumber, cst.BaseString, cst.List, cst.Dict)
+        return text if isinstance(node, closed) or node.lpar else f"({text})"
+
+    def replace_lines(self, first: Statement, last: Statement, text: str) -> Edit:
+        """Put whole lines in the place of consecutive statements (their trailing comments go); `text` is written for
+        column 0, ends with a line end or is empty, and is moved to the statements' indentation."""
+        top, bottom = self._rows(first, last)
+        indent = self.indent(first)
+        moved = "".join(f"{indent}{line}" if line.strip() else line for line in text.splitlines(keepends=True))
+        return Edit(self.module.path, top, 1, bottom + 1, 1, moved)
+
+    def remove(self, statement: Statement) -> Edit:
+        """Take a statement's lines out; where it is all its block holds, `pass` stays."""
+        alone = len(self.block(statement)) == 1
+        return self.replace_lines(statement, statement, "pass\n" if alone else "")
+
+    def insert_before(self, statement: Statement, text: str) -> Edit:
+        """Put lines (written for column 0) in front of a statement, below the comments above it."""
+        row = self.span(statement)[0]
+        decorators = getattr(statement, "decorators", ())
+        if decorators:
+            row = min(row, self.span(decorators[0])[0])
+        if isinstance(self.parent(statement), cst.SimpleStatementSuite | cst.If) and _is_elif(self, statement):
+            raise Refusal("an `elif` has no place for a line in front of it")
+        return self._insert(row, self.indent(statement), text)
+
+    def insert_after(self, statement: Statement, text: str) -> Edit:
+        """Put lines (written for column 0) behind a statement."""
+        return self._insert(self.last_row(statement) + 1, self.indent(statement), text)
+
+    def _insert(self, row: int, indent: str, text: str) -> Edit:
+        moved = "".join(f"{indent}{line}" if line.strip() else line for line in text.splitlines(keepends=True))
+        return Edit(self.module.path, row, 1, row, 1, moved)
+
+    def refer(self, dotted: str) -> tuple[str, list[Edit]]:
+        """How the file writes a library name ("torch.where", "torch.nn.functional.pad", "math.prod") inside this
+        function, and the edits that import what it needs."""
+        return imports.refer(self, dotted)
+
+    def at_module_level(self, text: str) -> Edit:
+        """Put lines behind the imports at the top of the file, set off by blank lines."""
+        return imports.behind_imports(self.module, self.lines, text)
+
+    def configure(self, text: str) -> list[Edit]:
+        """As `at_module_level`, for a line that configures something: those of several repairs stand together."""
+        whole = self.at_module_level(text)
+        row = whole.row
+        blank = Edit(whole.filename, row, 1, row, 1, whole.content.removesuffix(text))
+        return [*([blank] if blank.content else []), Edit(whole.filename, row, 1, row, 1, text)]
+
+    def before_definition(self, text: str) -> Edit:
+        """Put lines at module level in front of the top-level statement (class or function) that the site is in, with
+        two blank lines between."""
+        row = self.span(self.node)[0]
+        start = next((s for s, e, _ in self.module.statements if s <= row <= e), row)
+        while start > 1 and self.lines[start - 2].startswith("#"):
+            start -= 1
+        return Edit(self.module.path, start, 1, start, 1, text + "\n\n")
+
+
+SURE = 0.75  # how sure a codemod wants the analyzer to be that a value is a tensor
+
+
+def walk_parameters(parameters: cst.Parameters) -> Iterator[cst.Param]:
+    """All parameters of a function in order, starred ones included."""
+    yield from (*parameters.posonly_params, *parameters.params)
+    if isinstance(parameters.star_arg, cst.Param):
+        yield parameters.star_arg
+    yield from parameters.kwonly_params
+    if parameters.star_kwarg is not None:
+        yield parameters.star_kwarg
+
+
+def _variables(node: cst.CSTNode) -> Iterator[cst.Name]:
+    """Names that are variables, in the order of the text."""
+    if isinstance(node, cst.Name):
+        yield node
+        return
+    for child in _text_order(node):
+        skipped = (
+            (isinstance(node, cst.Attribute) and child is node.attr)
+            or (isinstance(node, cst.Arg) and child is node.keyword)
+            or (isinstance(node, cst.Param) and child is node.name)
+            or isinstance(node, cst.ImportAlias | cst.NameItem)
+        )
+        if not skipped:
+            yield from _variables(child)
+
+
+def _text_order(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The children in the order of the text; libcst's own fields have it so save for comprehensions and targets."""
+    if isinstance(node, cst.BaseSimpleComp):
+        return [node.for_in, node.elt]
+    if isinstance(node, cst.DictComp):
+        return [node.for_in, node.key, node.value]
+    if isinstance(node, cst.IfExp):
+        return [node.test, node.body, node.orelse]
+    if isinstance(node, cst.FunctionDef):
+        return [*node.decorators, node.params, *([node.returns] if node.returns else []), node.name, node.body]
+    if isinstance(node, cst.Assign):
+        return [node.value, *node.targets]
+    if isinstance(node, cst.AnnAssign | cst.AugAssign | cst.NamedExpr):
+        return [*([node.value] if node.value is not None else []), node.target]
+    if isinstance(node, cst.For):
+        tail = [node.orelse] if node.orelse is not None else []
+        return [node.iter, node.target, node.body, *tail]
+    return children(node)
+
+
+def _last_block(statement: cst.CSTNode) -> cst.CSTNode | None:
+    """The last statement inside a compound one; None for a simple one."""
+    tail = statement
+    if isinstance(statement, cst.If):
+        while isinstance(tail, cst.If) and tail.orelse is not None:
+            tail = tail.orelse
+    elif isinstance(statement, cst.For | cst.While):
+        tail = statement.orelse or statement
+    elif isinstance(statement, cst.Try | cst.TryStar):
+        handlers = statement.handlers[-1] if statement.handlers else statement
+        tail = statement.finalbody or statement.orelse or handlers
+    elif isinstance(statement, cst.Match):
+        tail = statement.cases[-1]
+    body = getattr(tail, "body", None)
+    if isinstance(body, cst.IndentedBlock):
+        return body.body[-1]
+    if isinstance(body, cst.SimpleStatementSuite):
+        return body.body[-1]
+    return None
+
+
+def _is_elif(site: Site, statement: cst.CSTNode) -> bool:
+    above = site.parent(statement)
+    return isinstance(above, cst.If) and above.orelse is statement
+
+
+def _dotted_text(node: cst.CSTNode) -> str:
+    if isinstance(node, cst.Name):
+        return node.value
+    if isinstance(node, cst.Attribute):
+        base = _dotted_text(node.value)
+        return f"{base}.{node.attr.value}" if base else ""
+    return ""
+
+
+def is_unknown(value: Value | None) -> bool:
+    """Whether nothing is known of a value."""
+    return value is None or isinstance(value, Unknown)
