@@ -117,7 +117,7 @@ def _lines_with(site: Site, name: str) -> Iterator[tuple[str, str]]:
         if path != site.module.path and not _close(site, path):
             continue
         module = machine.project.info(path)
-        for line in machine.project.lines(module, 1, module.rows + 1).split("\n"):
+        for line in machine.project.text(module).split("\n"):
             if pattern.search(line):
                 yield path, line
 

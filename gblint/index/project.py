@@ -184,6 +184,13 @@ class Project:
             self._lines.move_to_end(info.path)
         return "\n".join(lines[max(start - 1, 0) : end])
 
+    def text(self, info: ModuleInfo) -> str:
+        """The whole text of a file, all of which the answer then rests on."""
+        last = info.rows + 1
+        text = self.lines(info, 1, last)
+        self.note_span(info.path, 1, last, content_digest(text.encode("utf-8", "surrogatepass"))[:16])
+        return text
+
     @contextmanager
     def track(self) -> Iterator[Dependencies]:
         """Record, while active, what every answer rests on; recorders nest, and an outer one sees it all."""
