@@ -179,6 +179,18 @@ lookup({1: torch.ones(2)}, torch.tensor([1, 0]))
 import torch
 
 @torch.compile
+def chosen(x, y, scores):
+    return [x, y][scores.argmax()] * 2
+
+chosen(torch.ones(2), torch.ones(2), torch.ones(2))
+""",
+            "picks from a list by a value that is computed",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
 def scaled(x):
     values = (x * 2).tolist()
     return x + sum(values)
@@ -259,6 +271,11 @@ def _subject(site: Site) -> cst.CSTNode:
         name = site.callee(site.node).removeprefix("builtins.")
         require(name == "range", f"`{name}` wants the value itself")
         return site.node
+    if site.finding.name == "tensor-as-bound" and isinstance(site.node, cst.Subscript):
+        index = site.node.slice[0].slice
+        tensor = as_tensor(site.value(index.value)) if isinstance(index, cst.Index) else None
+        given = tensor is None or tensor.role == "input"
+        require(given, f"`{site.flat(site.node)}` picks from a list by a value that is computed")
     require(site.finding.name != "values-to-list", "the list holds values that are not integers")
     if site.finding.name == "read-tensor-value":
         name = site.callee(site.node)

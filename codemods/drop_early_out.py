@@ -3,12 +3,10 @@
 What it does:
     `if mask.any():` round statements that only touch what the mask marks (`x = torch.where(mask, new, x)`,
     `x = x.masked_fill(mask, v)`, `x[mask] = v`) goes, and the statements run always; so does
-    `if not mask.any(): return x` in front of such statements and `return x`. A test that turns a mask which masks nothing into None
-    (`if mask.all(): mask = None`) goes as well: the mask is always used.
+    `if not mask.any(): return x` in front of such statements and `return x`.
 Applicability:
     Safe where the statements are proved to do nothing on an empty mask: same shapes and dtypes, no error, no gradient
-    and no other holder of the tensor that could tell. Unsafe otherwise, and always where None and a mask are meant to
-    be the same to those who take it.
+    and no other holder of the tensor that could tell. Unsafe otherwise.
 Preconditions:
     Each statement is masked by the very mask that is tested, or gives a variable that nothing else reads.
 """
@@ -21,6 +19,8 @@ from gblint.codemod_api import (
     Codemod,
     CodemodMeta,
     Condition,
+    Declined,
+    Example,
     Refusal,
     Repair,
     Site,
@@ -30,6 +30,7 @@ from gblint.codemod_api import (
     changed_names,
     condition,
     conjuncts,
+    in_place_of,
     is_fresh,
     is_live,
     is_tensor_test,
@@ -58,17 +59,124 @@ class DropEarlyOut(Codemod):
         rank=10,
     )
 
+    EXAMPLES = (
+        Example(
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def fill(x: torch.Tensor):
+    y = x * 2
+    bad = torch.isnan(y)
+    if bad.any():  # rare
+        y = y.masked_fill(bad, 0.0)
+    if (y > 3).sum() > 0:
+        y[y > 3] = 3.0
+    return y
+
+print("checksum", fill(torch.tensor([1.0, float("nan"), 5.0])).sum().item(), fill(torch.ones(2)).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def fill(x: torch.Tensor):
+    y = x * 2
+    bad = torch.isnan(y)
+    # rare
+    y = y.masked_fill(bad, 0.0)
+    y[y > 3] = 3.0
+    return y
+
+print("checksum", fill(torch.tensor([1.0, float("nan"), 5.0])).sum().item(), fill(torch.ones(2)).sum().item())
+""",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def add(x: torch.Tensor, mask: torch.Tensor):
+    if not mask.any():
+        return x
+    new = x * 2
+    x = torch.where(mask, new, x)
+    return x
+
+print("checksum", *(add(torch.ones(2), torch.tensor([flag, False])).sum().item() for flag in (True, False)))
+""",
+            """
+import torch
+
+@torch.compile
+def add(x: torch.Tensor, mask: torch.Tensor):
+    new = x * 2
+    x = torch.where(mask, new, x)
+    return x
+
+print("checksum", *(add(torch.ones(2), torch.tensor([flag, False])).sum().item() for flag in (True, False)))
+""",
+            "unsafe",
+        ),
+    )
+    DECLINES = (
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, mask: torch.Tensor):
+    y = x + 1
+    if mask.any():
+        y = torch.where(mask, x, y)
+        y = y * 2
+    return y
+
+f(torch.ones(2), torch.tensor([True, False]))
+""",
+            "changed whatever the mask marks",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, mask: torch.Tensor):
+    if mask.any():
+        x = torch.where(mask, x + 1, x)
+        for i in range(2):
+            x = x * 2
+    return x
+
+f(torch.ones(2), torch.tensor([True, False]))
+""",
+            "compound statement",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, mask: torch.Tensor):
+    if mask.any():
+        x = torch.where(mask, x + 1, x)
+        mask = ~mask
+    return x * mask
+
+f(torch.ones(2), torch.tensor([True, False]))
+""",
+            "read afterwards",
+        ),
+    )
+
     def repair(self, site: Site) -> Repair | None:
         if not isinstance(site.node, cst.BaseExpression):
             return None
         holder, test = tested(site)
-        if isinstance(holder, cst.IfExp):
-            return _chosen_mask(site, holder)
         if not isinstance(holder, cst.If):
             return None
-        optional = _optional_mask(site, holder)
-        if optional is not None:
-            return optional
         tensors = [p for p in conjuncts(test) if is_tensor_test(site, p)]
         if holder.orelse is not None or len(tensors) != 1:
             return None
@@ -76,9 +184,6 @@ class DropEarlyOut(Codemod):
         if mask is None:
             return None
         return _early(site, holder, mask) if empty else _shortcut(site, holder, condition(site, test), mask)
-
-
-# -- masks that mark nothing ---------------------------------------------------------------------------------------
 
 
 def _mask_of(site: Site, test: cst.BaseExpression) -> tuple[cst.BaseExpression | None, bool]:
@@ -118,7 +223,7 @@ def _shortcut(site: Site, holder: cst.If, found: Condition, mask: cst.BaseExpres
     body = [s for s in lines if isinstance(s, cst.SimpleStatementLine | cst.BaseCompoundStatement)]
     if not any(_is_masked(site, small, mask) for s in body for small in _small(s)):
         return None
-    doubts = _Masked(site, mask, holder).doubts(body)
+    doubts = _Masked(site, mask, [holder]).doubts(body)
     if found.python:
         text = f"if {found.python}:\n{site.body_text(body, site.step)}"
     else:
@@ -144,7 +249,7 @@ def _early(site: Site, holder: cst.If, mask: cst.BaseExpression) -> Repair | Non
         return None
     if not any(_is_masked(site, small, mask) for s in rest for small in _small(s)):
         return None
-    doubts = _Masked(site, mask, rest[0]).doubts(rest)
+    doubts = _Masked(site, mask, rest).doubts(rest)
     above = site.parent(holder)
     require(not (isinstance(above, cst.If) and above.orelse is holder), "the test is an `elif`")
     return _dropped(site, "run without asking whether the mask marks anything", doubts, holder, "")
@@ -155,7 +260,7 @@ def _dropped(site: Site, message: str, doubts: list[str], holder: cst.If, text: 
     return Repair(
         "unsafe" if found else "safe",
         "; ".join([message, *found[:3]]),
-        [site.replace_lines(holder, holder, text) if text else site.remove(holder)],
+        [in_place_of(site, holder, holder, text) if text else site.remove(holder)],
     )
 
 
@@ -165,7 +270,7 @@ def _small(line: Statement) -> list[cst.BaseSmallStatement]:
 
 def _is_masked(site: Site, small: cst.CSTNode, mask: cst.BaseExpression) -> bool:
     """Whether a statement only changes what the mask marks."""
-    text = site.text(mask)
+    text = _bare(site, mask)
     if isinstance(small, cst.Assign) and len(small.targets) == 1:
         target = small.targets[0].target
         if isinstance(target, cst.Name):
@@ -176,14 +281,22 @@ def _is_masked(site: Site, small: cst.CSTNode, mask: cst.BaseExpression) -> bool
         return _indexed_by(site, small.target, text)
     if isinstance(small, cst.Expr) and isinstance(small.value, cst.Call):
         name, args = applied(site, small.value)
-        return name in ("masked_fill_", "masked_scatter_") and len(args) == 3 and site.text(args[1]) == text
+        return name in ("masked_fill_", "masked_scatter_") and len(args) == 3 and _bare(site, args[1]) == text
     return False
+
+
+def _bare(site: Site, node: cst.CSTNode) -> str:
+    """The text of an expression without parentheses around it."""
+    text = site.text(node)
+    for _ in getattr(node, "lpar", ()):
+        text = text[1:-1].strip()
+    return text
 
 
 def _keeps(site: Site, name: str, value: cst.BaseExpression, mask: str) -> bool:
     """Whether a value is the variable itself wherever the mask marks nothing."""
     called, args = applied(site, value)
-    texts = [site.text(a) for a in args]
+    texts = [_bare(site, a) for a in args]
     if called == "where" and len(args) == 3:
         return texts[::2] == [mask, name] or texts[:2] in ([f"~{mask}", name], [f"~({mask})", name])
     return called in ("masked_fill", "masked_scatter") and texts[:2] == [name, mask]
@@ -193,16 +306,16 @@ def _indexed_by(site: Site, target: cst.BaseExpression, mask: str) -> bool:
     if not isinstance(target, cst.Subscript):
         return False
     indices = [e.slice.value for e in target.slice if isinstance(e.slice, cst.Index)]
-    return any(site.text(i) == mask for i in indices)
+    return any(_bare(site, i) == mask for i in indices)
 
 
 class _Masked:
     """Looks for what keeps masked statements from being nothing on an empty mask."""
 
-    def __init__(self, site: Site, mask: cst.BaseExpression, first: Statement) -> None:
+    def __init__(self, site: Site, mask: cst.BaseExpression, region: list[Statement]) -> None:
         self.site = site
         self.mask = mask
-        self.first = first
+        self.region = region
         self.found: list[str] = []
 
     def doubts(self, body: list[Statement]) -> list[str]:
@@ -243,7 +356,7 @@ class _Masked:
         name, args = applied(self.site, node)
         if name in ELEMENTWISE:
             return all(self._never_fails(a) for a in args)
-        selected = isinstance(node, cst.Subscript) and _indexed_by(self.site, node, self.site.text(self.mask))
+        selected = isinstance(node, cst.Subscript) and _indexed_by(self.site, node, _bare(self.site, self.mask))
         return selected or bool(number_type(self.site, node)) or raises_no_error(self.site, node) or node is self.mask
 
     def _selection(self, name: str, value: cst.BaseExpression) -> None:
@@ -251,7 +364,7 @@ class _Masked:
         old = next(n for n in walk(value) if isinstance(n, cst.Name) and n.value == name)
         if not same_form(site, value, old):
             self.found.append(f"`{name}` would change where the mask has more dimensions or another dtype comes in")
-        if not is_fresh(site, name, self.first):
+        if not is_fresh(site, name, self.region[0]):
             self.found.append(f"`{name}` is a new tensor where it was the old one")
         if not keeps_gradients(site, [value, old]):
             self.found.append("gradients that are not finite on the side not taken come through")
@@ -260,90 +373,6 @@ class _Masked:
         site = self.site
         simple = isinstance(small, cst.Assign) and isinstance(small.targets[0].target, cst.Name | cst.Tuple)
         require(simple, "a statement under the test changes what the mask does not mark")
-        region = [self.first] if line is not self.first else [line]
         for name in changed_names([line]):
-            if is_live(site, name, region):
+            if is_live(site, name, self.region):
                 raise Refusal(f"`{name}` is changed whatever the mask marks, and read afterwards")
-
-
-# -- masks that are None -------------------------------------------------------------------------------------------
-
-NONE = "always use the mask: wrong where none and one that masks nothing are not treated alike"
-
-
-def _is_none(node: cst.CSTNode | None) -> bool:
-    return node is None or (isinstance(node, cst.Name) and node.value == "None")
-
-
-def _asks_of(site: Site, test: cst.BaseExpression, mask: cst.BaseExpression) -> bool:
-    """Whether the tensor parts of a test ask about the contents of the mask that is given."""
-    given = {n.value for n in walk(mask) if isinstance(n, cst.Name)}
-    for part in conjuncts(test):
-        if is_tensor_test(site, part):
-            names = {site.text(c.func).rpartition(".")[2] for c in walk(part) if isinstance(c, cst.Call)}
-            used = {n.value for n in walk(part) if isinstance(n, cst.Name)} - {"torch"}
-            member = isinstance(part, cst.Comparison) and isinstance(part.comparisons[0].operator, cst.In | cst.NotIn)
-            asks = names & {"any", "all", "sum", "min", "max", "eq", "equal", "count_nonzero"} or member
-            if not asks or not (used & given):
-                return False
-    return True
-
-
-def _chosen_mask(site: Site, holder: cst.IfExp) -> Repair | None:
-    """`mask if (mask == 0).any() else None`."""
-    sides = [s for s in (holder.body, holder.orelse) if not _is_none(s)]
-    if len(sides) != 1 or not _asks_of(site, holder.test, sides[0]):
-        return None
-    python = [p for p in conjuncts(holder.test) if not is_tensor_test(site, p)]
-    require(not python or sides[0] is holder.body, "Python facts and the mask decide together on None")
-    text = site.flat(sides[0])
-    if python:
-        text += f" if {' and '.join(site.operand(p) for p in python)} else None"
-    return Repair("unsafe", NONE, [site.replace(holder, text)])
-
-
-def _optional_mask(site: Site, holder: cst.If) -> Repair | None:
-    """`if mask.all(): mask = None`, and `return` in the place of the assignment."""
-    if not isinstance(holder.body, cst.IndentedBlock) or len(holder.body.body) != 1:
-        return None
-    line = holder.body.body[0]
-    small = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
-    above = site.parent(holder)
-    if isinstance(above, cst.If) and above.orelse is holder:
-        return None
-    if isinstance(small, cst.Assign) and _is_none(small.value) and holder.orelse is None:
-        target = small.targets[0].target
-        if not _asks_of(site, holder.test, target):
-            return None
-        return Repair("unsafe", NONE, [site.remove(holder)])
-    if isinstance(small, cst.Return) and holder.orelse is None:
-        return _returned_mask(site, holder, small)
-    return None
-
-
-def _returned_mask(site: Site, holder: cst.If, small: cst.Return) -> Repair | None:
-    following = site.following(holder)
-    after = following[0].body[0] if following and isinstance(following[0], cst.SimpleStatementLine) else None
-    if (
-        _is_none(small.value)
-        and isinstance(after, cst.Return)
-        and after.value is not None
-        and not _is_none(after.value)
-    ):
-        if _asks_of(site, holder.test, after.value):
-            return Repair("unsafe", NONE, [site.remove(holder)])
-    if (
-        small.value is not None
-        and not _is_none(small.value)
-        and isinstance(after, cst.Return)
-        and _is_none(after.value)
-    ):
-        if not _asks_of(site, holder.test, small.value):
-            return None
-        python = [p for p in conjuncts(holder.test) if not is_tensor_test(site, p)]
-        if python:
-            test = " and ".join(site.operand(p) if len(python) > 1 else site.flat(p) for p in python)
-            return Repair("unsafe", NONE, [site.replace(holder.test, test)])
-        body = [s for s in holder.body.body if isinstance(s, cst.SimpleStatementLine)]
-        return Repair("unsafe", NONE, [site.replace_lines(holder, following[0], site.body_text(list(body), ""))])
-    return None

@@ -24,7 +24,9 @@ from gblint.codemod_api import (
     Codemod,
     CodemodMeta,
     Condition,
+    Declined,
     Edit,
+    Example,
     Repair,
     Selector,
     Site,
@@ -58,6 +60,181 @@ class FreezeLoopExit(Codemod):
         summary="a loop runs to its bound and changes nothing once it would have ended",
         fixes=("branch-on-tensor", "read-tensor-value"),
         rank=34,
+    )
+
+    EXAMPLES = (
+        Example(
+            """
+import torch
+
+@torch.compile
+def settle(x: torch.Tensor):
+    for _ in range(5):
+        new = (x + 2 / x) / 2
+        shift = (new - x).abs().max()
+        x = new
+        if shift < 0.01:
+            break
+    return x
+
+print(f"checksum {settle(torch.ones(2)).sum().item():.5f}")
+""",
+            """
+import torch
+
+@torch.compile
+def settle(x: torch.Tensor):
+    done = torch.zeros((), dtype=torch.bool, device=x.device)
+    for _ in range(5):
+        old_x = x
+        new = (x + 2 / x) / 2
+        shift = (new - x).abs().max()
+        x = new
+        x = torch.where(done, old_x, x)
+        done = done | (shift < 0.01)
+    return x
+
+print(f"checksum {settle(torch.ones(2)).sum().item():.5f}")
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def decode(ids: torch.Tensor):
+    alive = torch.ones(2, dtype=torch.long)
+    for _ in range(4):
+        token = (ids.sum(1) % 3) * alive
+        ids = torch.cat([ids, token[:, None]], 1)
+        alive = alive * (token != 0).long()
+        if alive.max() == 0:
+            break
+    return ids
+
+print("checksum", decode(torch.tensor([[1, 2], [2, 3]])).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def decode(ids: torch.Tensor):
+    alive = torch.ones(2, dtype=torch.long)
+    for _ in range(4):
+        token = (ids.sum(1) % 3) * alive
+        ids = torch.cat([ids, token[:, None]], 1)
+        alive = alive * (token != 0).long()
+    return ids
+
+print("checksum", decode(torch.tensor([[1, 2], [2, 3]])).sum().item())
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def first(x: torch.Tensor):
+    for i in range(4):
+        x = x * 2
+        y = x + i
+        if y.sum() > 10:
+            return y
+    return y
+
+print("checksum", first(torch.ones(2)).sum().item(), first(torch.zeros(2)).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def first(x: torch.Tensor):
+    done = early = None
+    for i in range(4):
+        x = x * 2
+        y = x + i
+        early = y if done is None else torch.where(done, early, y)
+        ended = y.sum() > 10
+        done = ended if done is None else done | ended
+    if done is not None:
+        return torch.where(done, early, y)
+    return y
+
+print("checksum", first(torch.ones(2)).sum().item(), first(torch.zeros(2)).sum().item())
+""",
+            "unsafe",
+        ),
+    )
+    DECLINES = (
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    while True:
+        x = x * 2
+        if x.sum() > 10:
+            break
+    return x
+
+f(torch.ones(2))
+""",
+            "may never end",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    for i in range(3):
+        x = torch.cat([x, x])
+        if x.sum() > 10:
+            break
+    return x
+
+f(torch.ones(2))
+""",
+            "grows each round",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    steps = 0
+    for i in range(3):
+        x = x * 2
+        steps = steps + 1
+        if x.sum() > 10:
+            break
+    return x / steps
+
+f(torch.ones(2))
+""",
+            "not known to be a tensor",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    for i in range(3):
+        x = x * 2
+        print(i)
+        if x.sum() > 10:
+            break
+    return x
+
+f(torch.ones(2))
+""",
+            "called for its effect",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

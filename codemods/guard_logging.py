@@ -20,6 +20,7 @@ from gblint.codemod_api import (
     Codemod,
     CodemodMeta,
     Declined,
+    Edit,
     Example,
     Place,
     Refusal,
@@ -30,15 +31,20 @@ from gblint.codemod_api import (
     harmless,
     is_guarded,
     is_pure,
+    may_go,
     narrowed,
+    only_reports,
     owner,
     reports,
     require,
+    with_neighbours,
 )
 
 OWN = frozenset(
     "print-call warnings-warn logger-method logging-function stream-write".split()
 )  # rules of which every finding is a report
+
+MESSAGE = "report only when not compiling; compiled code no longer tells"
 
 
 class GuardLogging(Codemod):
@@ -104,6 +110,9 @@ class Net(nn.Module):
         y = self.fc(x)
         norm = y.norm().item()
         logger.debug("norm %.2f", norm)  # for the curious
+        peak = y.max().item()
+        if peak > 100:
+            logger.warning("large values")
         return y
 
 
@@ -134,6 +143,10 @@ class Net(nn.Module):
         if not torch.compiler.is_compiling():
             norm = y.norm().item()
             logger.debug("norm %.2f", norm)  # for the curious
+        if not torch.compiler.is_compiling():
+            peak = y.max().item()
+        if not torch.compiler.is_compiling() and peak > 100:
+            logger.warning("large values")
         return y
 
 
@@ -210,77 +223,61 @@ f(torch.ones(2))
         if is_guarded(site, site.node):
             return None
         branch = site.enclosing(site.node, cst.If)
-        if branch is not None and self._in_test(site, branch) and self._only_reports(site, branch):
-            return self._asks_first(site, branch)
+        if branch is not None and self._in_test(site, branch) and only_reports(site, branch):
+            return Repair("unsafe", MESSAGE, self._ask_first(site, branch))
         line = owner(site, site.node)
-        small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else line
-        if reports(site, small):
-            require(self._may_go(site, small), "the arguments change something besides")
-            return self._guard(site, self._neighbours(site, line))
+        small = line.body if isinstance(line, cst.SimpleStatementLine) else [line]
+        if all(reports(site, s) for s in small):
+            require(all(may_go(site, s) for s in small), "the arguments change something besides")
+            return Repair("unsafe", MESSAGE, guarded(site, with_neighbours(site, line)))
         if site.finding.name in OWN:
-            require(isinstance(small, cst.Expr) and small.value is site.node, "the result of the call is used")
-            require(self._may_go(site, small), "the arguments change something besides")
-            return self._guard(site, [line])
-        if isinstance(small, cst.Assign | cst.AnnAssign | cst.AugAssign):
+            (first, *others) = small
+            require(not others, "the statement shares its line with others")
+            require(isinstance(first, cst.Expr) and first.value is site.node, "the result of the call is used")
+            require(harmless(site, self._arguments(site.node)), "the arguments change something besides")
+            return Repair("unsafe", MESSAGE, guarded(site, [line]))
+        if len(small) == 1 and isinstance(small[0], cst.Assign | cst.AnnAssign | cst.AugAssign):
             return self._fed(site, line)
         return None
 
     def _in_test(self, site: Site, branch: cst.If) -> bool:
         return branch.test is site.node or branch.test in site.ancestors(site.node)
 
-    def _only_reports(self, site: Site, branch: cst.If) -> bool:
-        lines = branch.body.body
-        small = [s for line in lines for s in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])]
-        return branch.orelse is None and all(reports(site, s) and self._may_go(site, s) for s in small)
+    def _arguments(self, node: cst.CSTNode) -> list[cst.CSTNode]:
+        return [a.value for a in node.args] if isinstance(node, cst.Call) else [node]
 
-    def _may_go(self, site: Site, small: cst.CSTNode) -> bool:
-        call = small.value if isinstance(small, cst.Expr) else small
-        return isinstance(call, cst.Call) and harmless(site, [a.value for a in call.args])
-
-    def _asks_first(self, site: Site, branch: cst.If) -> Repair:
+    def _ask_first(self, site: Site, branch: cst.If) -> list[Edit]:
         require(harmless(site, [branch.test]), "the test changes something besides")
         word, imports = site.refer("torch.compiler.is_compiling")
         edit = narrowed(site, branch, f"not {word}()", first=True)
-        edits = [edit, *imports] if edit is not None else guarded(site, [branch])
-        return Repair("unsafe", "report only when not compiling; compiled code no longer tells", edits)
-
-    def _neighbours(self, site: Site, line: Place) -> list[Place]:
-        """The statement with those next to it that report too, so that one guard serves all."""
-        if not isinstance(line, cst.SimpleStatementLine):
-            return [line]
-        block = site.block(line)
-        first = last = block.index(line)
-        while first > 0 and self._joins(site, block[first - 1]):
-            first -= 1
-        while last + 1 < len(block) and self._joins(site, block[last + 1]):
-            last += 1
-        return list(block[first : last + 1])
-
-    def _joins(self, site: Site, line: Place) -> bool:
-        if not isinstance(line, cst.SimpleStatementLine):
-            return False
-        return all(reports(site, s) and self._may_go(site, s) for s in line.body)
+        return [edit, *imports] if edit is not None else guarded(site, [branch])
 
     def _fed(self, site: Site, line: Place) -> Repair | None:
         """The repair of an assignment whose value only goes into reports; None if it goes elsewhere."""
+        branches: list[cst.If] = []
         try:
-            together = everything_that_needs(site, line, lambda small: self._objection(site, small))
+            together = everything_that_needs(
+                site, line, lambda small: self._objection(site, small), lambda s: self._takes(site, s, branches)
+            )
         except Refusal:
             return None
-        if not any(reports(site, s) for line in together for s in getattr(line, "body", [line])):
+        if not branches and not any(may_go(site, s) for line in together for s in getattr(line, "body", [line])):
             return None
-        return self._guard(site, [n for line in together for n in self._around(site, line)])
+        edits = guarded(site, [near for statement in together for near in with_neighbours(site, statement)])
+        for branch in branches:
+            edits += self._ask_first(site, branch)
+        return Repair("unsafe", MESSAGE, edits)
 
-    def _around(self, site: Site, line: Place) -> list[Place]:
-        return self._neighbours(site, line) if self._joins(site, line) else [line]
+    def _takes(self, site: Site, statement: cst.CSTNode, branches: list[cst.If]) -> bool:
+        """Whether a compound statement that reads a value is an `if` that only reports."""
+        if isinstance(statement, cst.If) and only_reports(site, statement) and harmless(site, [statement.test]):
+            branches.append(statement)
+            return True
+        return False
 
     def _objection(self, site: Site, small: cst.BaseSmallStatement) -> str:
         if isinstance(small, cst.Assign | cst.AnnAssign) and small.value is not None:
             targets = [t.target for t in small.targets] if isinstance(small, cst.Assign) else [small.target]
             if all(isinstance(t, cst.Name) for t in targets) and is_pure(site, [small.value]):
                 return ""
-        return "" if reports(site, small) and self._may_go(site, small) else "it is used besides"
-
-    def _guard(self, site: Site, lines: list[Place]) -> Repair:
-        edits = guarded(site, lines)
-        return Repair("unsafe", "report only when not compiling; compiled code no longer tells", edits)
+        return "" if may_go(site, small) else "it is used besides"

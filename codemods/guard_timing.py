@@ -35,6 +35,7 @@ from gblint.codemod_api import (
     reports,
     require,
     walk,
+    with_neighbours,
 )
 
 CLOCKS = frozenset(
@@ -228,7 +229,7 @@ f(torch.ones(2))
         together = everything_that_needs(
             site, line, lambda small: self._objection(site, small), lambda s: self._takes_limit(site, s, limits)
         )
-        edits = guarded(site, together)
+        edits = guarded(site, [near for statement in together for near in with_neighbours(site, statement)])
         for branch in limits:
             edits += self._limit(site, branch)
         return edits

@@ -25,12 +25,17 @@ from gblint.codemod_api import (
     Declined,
     Example,
     Place,
+    Refusal,
     Repair,
     Site,
+    everything_that_needs,
     guarded,
     harmless,
     is_guarded,
+    is_pure,
+    may_go,
     narrowed,
+    only_reports,
     owner,
     refuse,
     reports,
@@ -59,6 +64,9 @@ import torch
 def normalize(image, std):
     if (std == 0).any():
         raise ValueError("a zero in std would divide by zero")
+    peak = image.max().item()
+    if peak > 1:
+        raise ValueError(f"values up to {peak}")
     return image / std
 
 print("checksum", normalize(torch.ones(2), torch.ones(2)).sum().item())
@@ -70,6 +78,10 @@ import torch
 def normalize(image, std):
     if not torch.compiler.is_compiling() and (std == 0).any():
         raise ValueError("a zero in std would divide by zero")
+    if not torch.compiler.is_compiling():
+        peak = image.max().item()
+    if not torch.compiler.is_compiling() and peak > 1:
+        raise ValueError(f"values up to {peak}")
     return image / std
 
 print("checksum", normalize(torch.ones(2), torch.ones(2)).sum().item())
@@ -86,7 +98,10 @@ def f(x, low, high):
         low = -high
     elif low.any() or high.isnan().any():
         message = "bad bounds"
-        raise ValueError(message)
+        if x.dtype == torch.float16:
+            raise ValueError(message + ", maybe for want of precision")
+        else:
+            raise ValueError(message)
     return x.clamp(low, high)
 
 print("checksum", f(torch.ones(2), torch.zeros(2), torch.ones(2)).sum().item())
@@ -100,7 +115,10 @@ def f(x, low, high):
         low = -high
     elif not torch.compiler.is_compiling() and (low.any() or high.isnan().any()):
         message = "bad bounds"
-        raise ValueError(message)
+        if x.dtype == torch.float16:
+            raise ValueError(message + ", maybe for want of precision")
+        else:
+            raise ValueError(message)
     return x.clamp(low, high)
 
 print("checksum", f(torch.ones(2), torch.zeros(2), torch.ones(2)).sum().item())
@@ -183,7 +201,41 @@ f(torch.ones(2))
             return self._guard(site, line)
         if isinstance(small, cst.Expr) and self._checks(site, small):
             return self._guard(site, line)
-        return None
+        return self._fed(site, line) if isinstance(small, cst.Assign | cst.AnnAssign) else None
+
+    def _fed(self, site: Site, line: Place) -> Repair | None:
+        """The repair of an assignment whose value only goes into checks; None if it goes elsewhere."""
+        branches: list[cst.If] = []
+        try:
+            together = everything_that_needs(
+                site, line, lambda small: self._objection(site, small), lambda s: self._takes(site, s, branches)
+            )
+        except Refusal:
+            return None
+        asserts = any(isinstance(s, cst.Assert) for line in together for s in getattr(line, "body", [line]))
+        if not asserts and not any(self._ends_badly(site, b) for b in branches):
+            return None
+        edits = guarded(site, together)
+        for branch in branches:
+            edits += self._skip(site, branch).edits
+        return Repair("unsafe", MESSAGE, edits)
+
+    def _takes(self, site: Site, statement: cst.CSTNode, branches: list[cst.If]) -> bool:
+        """Whether a compound statement that reads a value is an `if` that only raises or reports."""
+        if not isinstance(statement, cst.If) or not harmless(site, [statement.test]):
+            return False
+        if self._ends_badly(site, statement) or only_reports(site, statement):
+            branches.append(statement)
+            return True
+        return False
+
+    def _objection(self, site: Site, small: cst.BaseSmallStatement) -> str:
+        if isinstance(small, cst.Assign | cst.AnnAssign) and small.value is not None:
+            targets = [t.target for t in small.targets] if isinstance(small, cst.Assign) else [small.target]
+            if all(isinstance(t, cst.Name) for t in targets) and is_pure(site, [small.value]):
+                return ""
+        checks = isinstance(small, cst.Assert) and harmless(site, [small.test])
+        return "" if checks or may_go(site, small) else "it is used besides"
 
     def _branch(self, site: Site) -> cst.If | None:
         """The `if` in whose test the node is."""
@@ -193,17 +245,25 @@ f(torch.ones(2))
         return None
 
     def _ends_badly(self, site: Site, branch: cst.If) -> bool:
-        """Whether the body of an `if` raises (with reports before it at most) or has nothing but reports."""
-        lines = branch.body.body
-        small = [s for line in lines for s in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])]
-        *before, last = small
-        if not isinstance(last, cst.Raise):
-            return False
-        return all(reports(site, s) or self._prepares(s) for s in before)
+        """Whether the body of an `if` raises, with no more than reports and texts made before it."""
+        return self._raises(site, branch.body)
 
-    def _prepares(self, small: cst.CSTNode) -> bool:
+    def _raises(self, site: Site, block: cst.BaseSuite) -> bool:
+        small = [s for line in block.body for s in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])]
+        *before, last = small
+        if not all(reports(site, s) or self._prepares(site, s) for s in before):
+            return False
+        if isinstance(last, cst.If):
+            other = last.orelse
+            rest = isinstance(other, cst.Else) and self._raises(site, other.body)
+            return self._raises(site, last.body) and rest
+        return isinstance(last, cst.Raise)
+
+    def _prepares(self, site: Site, small: cst.CSTNode) -> bool:
         """An assignment of a plain variable, such as the text of the error."""
-        return isinstance(small, cst.Assign) and all(isinstance(t.target, cst.Name) for t in small.targets)
+        if not isinstance(small, cst.Assign) or not harmless(site, [small.value]):
+            return False
+        return all(isinstance(t.target, cst.Name) for t in small.targets)
 
     def _skip(self, site: Site, branch: cst.If) -> Repair:
         if not harmless(site, [branch.test]):

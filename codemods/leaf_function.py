@@ -145,13 +145,14 @@ print("checksum", round(torch.compile(MoE(), backend="eager")(torch.ones(3, 4)).
 import torch
 
 @torch.compile(backend="eager")
-def f(x):
+def f(x, numbers):
     n = x.sum().item()
+    numbers.append(n)
     return x * n
 
-f(torch.ones(2))
+f(torch.ones(2), [])
 """,
-            "is not surely a tensor",
+            "comes from outside",
         ),
         Declined(
             """
@@ -176,13 +177,12 @@ def f(x):
     for _ in range(3):
         if x.sum() > 2:
             break
-        x = x * 2
-        return x
+        x = x[:1] * 2
     return x
 
 f(torch.ones(2))
 """,
-            "returns, yields",
+            "leaves a loop",
         ),
         Declined(
             """

@@ -29,6 +29,7 @@ from gblint.codemod_api import (
     callers,
     lift,
     refuse,
+    replaced,
     require,
     walk,
     walk_scope,
@@ -191,6 +192,21 @@ g = f
         ),
         Declined(
             """
+import torch
+
+@torch.compile
+def f(x, n=None):
+    if n is not None:
+        x = x[: n.item()]
+    return x
+
+f(torch.ones(2), torch.tensor(1))
+f(torch.ones(2))
+""",
+            "is None at a call",
+        ),
+        Declined(
+            """
 import os
 import torch
 
@@ -235,6 +251,7 @@ f(torch.ones(2))
                 node = above
                 continue
             break
+        node = _whole_condition(site, node)
         if isinstance(node, cst.Attribute):  # the method of what is called: not a value of its own
             return None
         above = site.parent(node)
@@ -265,7 +282,7 @@ f(torch.ones(2))
         lifted = lift(site, [(e, _wanted(site, e)) for e in drawn], write)
         edits = list(lifted.edits)
         for each, name in zip(drawn, lifted.names, strict=True):
-            edits += _replaced(site, each, name)
+            edits += replaced(site, each, name)
         return edits, ", ".join(site.flat(e) for e in drawn)
 
     def _outer_call(self, site: Site) -> Site | None:
@@ -304,6 +321,20 @@ def _truth(text: str) -> str:
     return f"bool({text})"
 
 
+def _whole_condition(site: Site, node: cst.BaseExpression) -> cst.BaseExpression:
+    """What stands behind an `and`, `or` or `if` of an expression is computed only if that says so: all of it, then."""
+    inner, whole = node, node
+    for above in site.ancestors(node):
+        if not isinstance(above, cst.BaseExpression | cst.ComparisonTarget):
+            break
+        is_second = isinstance(above, cst.BooleanOperation) and above.right is inner
+        if is_second or (isinstance(above, cst.IfExp) and above.test is not inner):
+            whole = above
+        if isinstance(above, cst.BaseExpression | cst.ComparisonTarget):
+            inner = above  # type: ignore[assignment]
+    return whole
+
+
 def _is_chain(above: cst.CSTNode, node: cst.CSTNode) -> bool:
     return isinstance(above, cst.Attribute) or (isinstance(above, cst.Call) and above.func is node)
 
@@ -333,39 +364,3 @@ def _wanted(site: Site, expression: cst.BaseExpression) -> str:
         if isinstance(func, cst.Name) and expression.args and isinstance(expression.args[0].value, cst.Name):
             return f"{expression.args[0].value.value}_{func.value}"
     return f"{names[0]}_value" if len(names) == 1 else "value"
-
-
-def _replaced(site: Site, expression: cst.BaseExpression, name: str) -> list[Edit]:
-    """The parameter in the place of the expression; statements that only served it go."""
-    above = site.parent(expression)
-    gone: list[cst.CSTNode] = [expression]
-    if isinstance(above, cst.Assign) and len(above.targets) == 1 and len(site.stores(name)) == 1:
-        line = site.statement(above)
-        edits = [site.remove(line)] if len(line.body) == 1 else [site.replace(expression, name)]  # type: ignore[arg-type]
-    else:
-        edits = [site.replace(expression, name)]
-    return [*edits, *_orphans(site, gone)]
-
-
-def _orphans(site: Site, gone: list[cst.CSTNode]) -> list[Edit]:
-    """Removal of the assignments whose variables were read in the code that is gone alone."""
-    edits: list[Edit] = []
-    position = 0
-    while position < len(gone):
-        inside = [n for n in walk(gone[position]) if isinstance(n, cst.Name)]
-        position += 1
-        for name in {n.value for n in inside}:
-            stores = site.stores(name)
-            assign = site.parent(site.parent(stores[0]) or stores[0]) if len(stores) == 1 else None
-            if not isinstance(assign, cst.Assign) or assign in gone:
-                continue
-            covered = {n for g in gone for n in walk(g)}
-            line = site.statement(assign)
-            if all(n in covered for n in site.loads(name)) and line not in gone and _alone(line):
-                gone += [assign, line]
-                edits.append(site.remove(line))
-    return edits
-
-
-def _alone(line: cst.CSTNode) -> bool:
-    return isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1

@@ -249,6 +249,8 @@ def _filled(site: Site, node: cst.Subscript, stored: bool) -> Repair:
     require(isinstance(statement, cst.Assign) and len(statement.targets) == 1, "the write is no plain assignment")
     assert isinstance(statement, cst.Assign)
     require(site.is_plain(statement.value), f"`{site.flat(statement.value)}` is no number")
+    whole = isinstance(statement.value, cst.Integer) or _dtype(site, node.value) == "float"
+    require(whole, "the tensor may hold integers, and what is written may be none")
     index = node.slice[0].slice
     assert isinstance(index, cst.Index)
     text = f"{site.operand(node.value)}.masked_fill_({site.flat(index.value)}, {site.flat(statement.value)})"

@@ -24,12 +24,11 @@ from gblint.codemod_api import (
     Edit,
     Example,
     Readers,
-    Refusal,
     Repair,
     Site,
     as_tensor,
+    only_read,
     put,
-    reads,
     refuse,
     require,
 )
@@ -238,18 +237,9 @@ def _filled(site: Site, node: cst.Call, name: str) -> Repair:
         assert isinstance(node.func, cst.Attribute)
         like, shape = site.flat(node.func.value), f"expand({site.flat(first)})"
     text = f"{_kept(site, value)}.to({like}).{shape}"
-    if not _only_read(site, node):
+    if not only_read(site, node):
         text += ".clone()"
     return Repair("safe", "expand the value instead of filling with it", put(site, site.statement(node), {node: text}))
-
-
-def _only_read(site: Site, node: cst.BaseExpression) -> bool:
-    """Whether every use of an expression is as an operand."""
-    operations = (cst.BinaryOperation, cst.UnaryOperation, cst.Comparison, cst.ComparisonTarget)
-    try:
-        return all(isinstance(site.parent(place), operations) for place in reads(site, node))
-    except Refusal:
-        return False
 
 
 def _rank(site: Site, node: cst.BaseExpression) -> int | None:

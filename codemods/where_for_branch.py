@@ -1,18 +1,16 @@
-"""A branch on a tensor that chooses between values becomes `torch.where`.
+"""A branch on a tensor that assigns variables becomes `torch.where`.
 
 What it does:
-    Computes both arms and chooses: `x = a if c else b`, `if c: x = a` with or without `else` (and `elif`), and
-    `if c: return a` with what is returned otherwise become `torch.where(c, a, b)`; a change in place takes the old
-    contents, or a factor of 1, where it would not have been made. Facts that Python settles while tracing
-    (`self.training and …`) stay an `if`. A number read from a tensor only to be tested (`t.item() > 0`, `bool(t)`) is
-    tested as the tensor.
+    Runs both arms and chooses: `if c: x = a` with or without `else` and `elif` becomes `x = torch.where(c, a, x)`; a
+    change in place takes the old contents, or a factor of 1, where it would not have been made. Facts that Python
+    settles while tracing (`self.training and …`) stay an `if`. A number read from a tensor only to be tested
+    (`t.item() > 0`, `bool(t)`) is tested as the tensor.
 Applicability:
     Safe where the arms have provably one shape and dtype, raise nothing, have no effect, leave the gradients as they
     are, and nothing else holds the tensor that is replaced. Unsafe otherwise: the message says what could differ.
 Preconditions:
-    The arms only assign variables, change tensors in place, or return; they call nothing that is known to have an
-    effect and draw no random numbers. What is read afterwards has a value on both ways, and values are tensors or
-    numbers.
+    The arms only assign variables or change tensors in place; they call nothing that is known to have an effect and
+    draw no random numbers. What is read afterwards has a value on both ways, and values are tensors or numbers.
 Instead:
     `torch.cond` where one side is costly.
 """
@@ -23,38 +21,32 @@ import libcst as cst
 
 from gblint.codemod_api import (
     Arm,
-    Bind,
     Choice,
     Codemod,
     CodemodMeta,
     Condition,
+    Declined,
+    Edit,
+    Example,
     Repair,
     Selector,
     Site,
     Statement,
-    always_returns,
     arm_of,
-    becomes_tensor,
     body_of,
     bound_before,
     calls_of,
     changed_names,
     check_effects,
-    closed,
-    comments,
     condition,
-    conjuncts,
+    in_place_of,
+    indented,
     is_live,
-    is_number,
-    is_tensor_test,
     merged,
-    parts_of,
-    refuse,
+    other_arm,
     require,
-    returned,
     selecting,
     tested,
-    walk,
     walk_scope,
 )
 
@@ -62,134 +54,311 @@ MESSAGE = "compute both sides and choose with torch.where"
 
 
 class WhereForBranch(Codemod):
-    """Branches that choose a value."""
+    """Branches that assign variables."""
 
     meta = CodemodMeta(
         name="where-for-branch",
-        summary="torch.where chooses between the values of both arms",
+        summary="torch.where chooses between what both arms assign",
         fixes=("branch-on-tensor", "tensor-membership", "read-tensor-value"),
         rank=30,
+    )
+
+    EXAMPLES = (
+        Example(
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def limit(grads, most):
+    norm = torch.stack([g.norm() for g in grads]).norm()
+    if norm > most:  # only shrink
+        for g in grads:
+            g.mul_(most / (norm + 1e-6))
+    return norm
+
+def scaled(by):
+    grads = [torch.full((2,), by), torch.ones(3) * by]
+    return limit(grads, 1.0) + grads[0].sum()
+
+print("checksum", scaled(0.1).item(), scaled(2.0).item())
+""",
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def limit(grads, most):
+    norm = torch.stack([g.norm() for g in grads]).norm()
+    # only shrink
+    for g in grads:
+        g.mul_(torch.where(norm > most, most / (norm + 1e-6), 1.0))
+    return norm
+
+def scaled(by):
+    grads = [torch.full((2,), by), torch.ones(3) * by]
+    return limit(grads, 1.0) + grads[0].sum()
+
+print("checksum", scaled(0.1).item(), scaled(2.0).item())
+""",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def guard(x: torch.Tensor):
+    hidden = x * 2
+    if torch.isinf(hidden).any() or torch.isnan(hidden).any():
+        most = torch.finfo(hidden.dtype).max - 1000
+        hidden = torch.clamp(hidden, min=-most, max=most)
+    return hidden.tanh()
+
+x = torch.tensor([1.0, float("inf")])
+print("checksum", guard(x).sum().item(), guard(torch.ones(2)).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def guard(x: torch.Tensor):
+    hidden = x * 2
+    chosen = torch.isinf(hidden).any() | torch.isnan(hidden).any()
+    most = torch.finfo(hidden.dtype).max - 1000
+    hidden = torch.where(chosen, torch.clamp(hidden, min=-most, max=most), hidden)
+    return hidden.tanh()
+
+x = torch.tensor([1.0, float("inf")])
+print("checksum", guard(x).sum().item(), guard(torch.ones(2)).sum().item())
+""",
+        ),
+        Example(
+            """
+import torch
+from torch import nn
+
+class Scale(nn.Module):
+    def forward(self, x):
+        total = x.sum()
+        if total > 10:
+            y = x * 2
+        elif total < -10:
+            y = x * 3
+        else:
+            y = x / total
+        if self.training and total.item() < 0.1:
+            y = y * 10
+        return y
+
+scale = torch.compile(Scale())
+print("checksum", *(scale(torch.ones(2) * by).sum().item() for by in (9.0, -9.0, 0.01)))
+""",
+            """
+import torch
+from torch import nn
+
+class Scale(nn.Module):
+    def forward(self, x):
+        total = x.sum()
+        y = torch.where(total > 10, x * 2, torch.where(total < -10, x * 3, x / total))
+        if self.training:
+            y = torch.where(total < 0.1, y * 10, y)
+        return y
+
+scale = torch.compile(Scale())
+print("checksum", *(scale(torch.ones(2) * by).sum().item() for by in (9.0, -9.0, 0.01)))
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import torch
+
+STOP = [0, 3]
+
+@torch.compile
+def step(token: torch.Tensor):
+    out = token * 2
+    if token in STOP:
+        out = out * 0
+    return out
+
+print("checksum", *(step(torch.tensor(t)).item() for t in (1, 3)))
+""",
+            """
+import torch
+
+STOP = [0, 3]
+
+@torch.compile
+def step(token: torch.Tensor):
+    out = token * 2
+    out = torch.where(
+        torch.isin(token, torch.tensor(STOP, device=token.device)), out * 0, out
+    )
+    return out
+
+print("checksum", *(step(torch.tensor(t)).item() for t in (1, 3)))
+""",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def steps(x: torch.Tensor):
+    out = x * 2
+    if all(a < b for a, b in zip(x[:-1], x[1:])):
+        out = out + 1
+    return out
+
+print("checksum", steps(torch.arange(3)).sum().item(), steps(torch.ones(3)).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def steps(x: torch.Tensor):
+    out = x * 2
+    out = torch.where(
+        torch.stack([a < b for a, b in zip(x[:-1], x[1:])]).all(), out + 1, out
+    )
+    return out
+
+print("checksum", steps(torch.arange(3)).sum().item(), steps(torch.ones(3)).sum().item())
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def shared(x: torch.Tensor):
+    y = x * 2
+    flat = y.view(-1)
+    if x.sum() > 10:
+        y = y + 1
+    return y.sum() + flat.sum()
+
+print("checksum", shared(torch.ones(2)).item(), shared(torch.ones(2) * 9).item())
+""",
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def shared(x: torch.Tensor):
+    y = x * 2
+    flat = y.view(-1)
+    y = torch.where(x.sum() > 10, y + 1, y)
+    return y.sum() + flat.sum()
+
+print("checksum", shared(torch.ones(2)).item(), shared(torch.ones(2) * 9).item())
+""",
+            "unsafe",
+        ),
+    )
+    DECLINES = (
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    if x.sum() > 0:
+        print("positive")
+    return x + 1
+
+f(torch.ones(2))
+""",
+            "for its effect",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    y = x + 1
+    if x.sum() > 0:
+        y = y + torch.rand(2)
+    return y
+
+f(torch.ones(2))
+""",
+            "draws a random number",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    if x.sum() > 0:
+        scale = x * 2
+    return x.sum() if x.dim() == 2 else x + scale
+
+f(torch.ones(2))
+""",
+            "has no value on the other way",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, seen: list):
+    if x.sum() > 0:
+        seen = seen.copy()
+        seen.append(x)
+    return x + len(seen)
+
+f(torch.ones(2), [])
+""",
+            "append",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    if (x < 0).any():
+        raise ValueError("negative")
+    return x + 1
+
+f(torch.ones(2))
+""",
+            "raises an error",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:
         if not isinstance(site.node, cst.BaseExpression):
             return None
         holder, test = tested(site)
-        if isinstance(holder, cst.IfExp):
-            return _ternary(site, holder)
-        if isinstance(holder, cst.If):
-            return _branch(site, holder)
-        if holder is None and isinstance(test, cst.BooleanOperation) and site.finding.name == "branch-on-tensor":
-            return _value(site, test)
-        return None
-
-
-# -- expressions ---------------------------------------------------------------------------------------------------
-
-
-def _value(site: Site, test: cst.BooleanOperation) -> Repair:
-    """`a and b` of boolean tensors, whose value is used: `a & b`."""
-    for side in (test.left, test.right):
-        tensor = site.tensor(side)
-        require(
-            tensor is None or tensor.dtype == "bool", f"`{site.text(side)}` is no boolean, and `and` and `or` give it"
-        )
-    found = condition(site, test)
-    require(not found.python, "the value may be a Python fact or a tensor")
-    above = site.parent(test)
-    loose = isinstance(above, cst.BinaryOperation | cst.UnaryOperation | cst.Comparison | cst.Attribute)
-    text = found.operand if loose and not test.lpar else found.tensor
-    doubts = ["both sides are now computed", *found.doubts]
-    return Repair("unsafe", "; ".join(["combine the tests as tensors", *doubts[:2]]), [site.replace(test, text)])
-
-
-def _ternary(site: Site, holder: cst.IfExp) -> Repair:
-    found = condition(site, holder.test)
-    yes, no = Choice(site.flat(holder.body), [holder.body]), Choice(site.flat(holder.orelse), [holder.orelse])
-    selector = Selector(site, found, found.tensor, "")
-    selector.note_calls(calls_of(site, [holder.body, holder.orelse]))
-    text = selector.select(yes, no)
-    if all(is_number(site, arm) for arm in (holder.body, holder.orelse)):
-        require(becomes_tensor(site, holder), "the number is used where a tensor does not go")
-    if not isinstance(site.parent(holder), cst.BinaryOperation | cst.UnaryOperation | cst.Comparison):
-        selector.note_result([yes, no])
-    if found.python:
-        require(
-            _is_short(holder.orelse), "a Python fact is part of the test, and the other side would stand there twice"
-        )
-        text = f"{text} if {found.python} else {no.text}"
-    edit = site.replace(holder, text) if found.python else closed(site, holder, text)
-    return Repair(selector.applicability, selector.message(MESSAGE), [edit, *selector.imports])
-
-
-def _is_short(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Name | cst.Attribute | cst.BaseNumber)
-
-
-# -- statements ----------------------------------------------------------------------------------------------------
-
-
-def _branch(site: Site, holder: cst.If) -> Repair:
-    found = condition(site, holder.test)
-    lines = body_of(site, holder.body)
-    if holder.orelse is None and any(_is_compound(s) for s in lines):
-        return _around(site, holder, found, lines)
-    yes, no = arm_of(site, lines), _other(site, holder)
-    require(not isinstance(yes.ending, cst.Break), "the branch leaves the loop")
-    require(not isinstance(yes.ending, cst.Continue), "the branch skips the rest of a loop's round")
-    if yes.ending is None and no.ending is None:
+        if not isinstance(holder, cst.If):
+            return None
+        found = condition(site, test)
+        lines = body_of(site, holder.body)
+        if holder.orelse is None and any(_is_compound(s) for s in lines):
+            leaves = any(isinstance(n, cst.Return) for n in walk_scope(list(lines)))
+            require(not leaves, "the branch has tests of its own and returns")
+            return _around(site, holder, found, lines)
+        yes, no = arm_of(site, lines), other_arm(site, holder)
+        if isinstance(yes.ending, cst.Return) and (no.ending is not None or holder.orelse is None):
+            return None
+        require(not isinstance(yes.ending, cst.Break), "the branch leaves the loop")
+        require(not isinstance(yes.ending, cst.Continue), "the branch skips the rest of a loop's round")
+        require(yes.ending is None and no.ending is None, "only one arm returns")
         return _assigning(site, holder, found, yes, no)
-    if holder.orelse is not None:
-        require(yes.ending is not None and no.ending is not None, "only one arm returns")
-        return _returning(site, holder, found, yes, no, holder)
-    following = site.following(holder)
-    require(following, "nothing is returned on the other way")
-    if isinstance(following[0], cst.SimpleStatementLine) and isinstance(following[0].body[0], cst.Return):
-        return _returning(site, holder, found, yes, arm_of(site, following[:1]), following[0])
-    return _leaving(site, holder, found, yes, following)
 
 
 def _is_compound(line: Statement) -> bool:
     """Whether a statement has a body of its own, other than a loop, which may be one over things changed in place."""
     return isinstance(line, cst.BaseCompoundStatement) and not isinstance(line, cst.For)
-
-
-def _other(site: Site, holder: cst.If) -> Arm:
-    """The other arm; that of an `elif` has values that are chosen themselves."""
-    if holder.orelse is None:
-        return Arm([], [])
-    if isinstance(holder.orelse, cst.Else):
-        return arm_of(site, body_of(site, holder.orelse.body))
-    inner = holder.orelse
-    yes, no = arm_of(site, body_of(site, inner.body)), _other(site, inner)
-    result = Arm(
-        [], [], yes.ending, [*yes.calls, *no.calls], [], [*yes.doubts, *no.doubts], [*yes.imports, *no.imports]
-    )
-    require(type(yes.ending) is type(no.ending), "only some of the arms return")
-    if not any(is_tensor_test(site, p) for p in (inner.test, *conjuncts(inner.test))):
-        test = site.flat(inner.test)
-
-        def choose(a: Choice, b: Choice) -> Choice:
-            return Choice(f"({a.text} if {test} else {b.text})", [*a.leaves, *b.leaves])
-    else:
-        found = condition(site, inner.test)
-        require(not found.python, "an `elif` tests a Python fact and a tensor")
-        selector = Selector(site, found, found.tensor, "", result.doubts, result.imports)
-
-        def choose(a: Choice, b: Choice) -> Choice:
-            return Choice(selector.select(a, b), [*a.leaves, *b.leaves])
-
-    if yes.ending is not None:
-        require(not yes.steps and not no.steps, "an `elif` computes more than it returns")
-        require(len(yes.returns) == len(no.returns), "the arms return different numbers of values")
-        result.returns = [choose(a, b) for a, b in zip(yes.returns, no.returns, strict=True)]
-        return result
-    require([s.names for s in yes.steps] == [s.names for s in no.steps], "the arms assign different variables")
-    for a, b in zip(yes.steps, no.steps, strict=True):
-        if not (isinstance(a, Bind) and isinstance(b, Bind) and len(a.names) == 1):
-            refuse("an `elif` unpacks into several variables or changes something in place")
-        result.steps.append(Bind(a.names, choose(a.value, b.value)))
-    return result
 
 
 def _assigning(site: Site, holder: cst.If, found: Condition, yes: Arm, no: Arm) -> Repair:
@@ -198,11 +367,11 @@ def _assigning(site: Site, holder: cst.If, found: Condition, yes: Arm, no: Arm) 
     selector, text = selecting(site, found, inner, bound, lambda s: merged(s, yes, no, [holder]))
     selector.note_arms(yes, no)
     if found.python:
-        text = f"if {found.python}:\n{_indented(text, site.step)}"
+        text = f"if {found.python}:\n{indented(text, site.step)}"
         if holder.orelse is not None:
             require(isinstance(holder.orelse, cst.Else), "a Python fact is part of the test, and an `elif` follows")
             text += f"else:\n{site.body_text(no.lines, site.step)}"
-    return _put(site, holder, holder, text, selector)
+    return _chosen(selector, in_place_of(site, holder, holder, text))
 
 
 def _around(site: Site, holder: cst.If, found: Condition, lines: list[Statement]) -> Repair:
@@ -223,85 +392,9 @@ def _around(site: Site, holder: cst.If, found: Condition, lines: list[Statement]
         selector.note_alias(name, holder)
         text += selector.assign(name, Choice(name, [cst.Name(name)]), Choice(old[name], [cst.Name(old[name])]))
     if found.python:
-        text = f"if {found.python}:\n{_indented(text, site.step)}"
-    return _put(site, holder, holder, text, selector)
+        text = f"if {found.python}:\n{indented(text, site.step)}"
+    return _chosen(selector, in_place_of(site, holder, holder, text))
 
 
-def _returning(site: Site, holder: cst.If, found: Condition, yes: Arm, no: Arm, last: Statement) -> Repair:
-    """Both ways return: one `return` of the chosen value."""
-    require(yes.returns and no.returns, "a way returns nothing")
-    _check_temporaries(yes, no)
-    inner = site.indent(holder) + (site.step if found.python else "")
-
-    def build(selector: Selector) -> str:
-        selector.note_result([*yes.returns, *no.returns])
-        return yes.text + no.text + returned(selector, yes.returns, no.returns)
-
-    selector, text = selecting(site, found, inner, {*yes.bound, *no.bound}, build)
-    selector.note_arms(yes, no)
-    if found.python:
-        require(no.lines, "a Python fact is part of the test, and an `elif` follows")
-        text = f"if {found.python}:\n{_indented(text, site.step)}{site.body_text(no.lines, '')}"
-    return _put(site, holder, last, text, selector)
-
-
-def _check_temporaries(yes: Arm, no: Arm) -> None:
-    leaves = [leaf for c in (*(s.value for s in no.steps), *no.returns) for leaf in c.leaves]
-    used = {n.value for leaf in leaves for n in walk(leaf) if isinstance(n, cst.Name)} | set(no.bound)
-    shared = set(yes.bound) & used
-    require(not shared, f"both ways use `{min(shared, default='')}`")
-
-
-def _leaving(site: Site, holder: cst.If, found: Condition, yes: Arm, following: list[Statement]) -> Repair:
-    """An early `return`: the rest runs anyway, and each later `return` chooses."""
-    require(not found.python, f"the test has a part for Python (`{found.python}`) and much code follows")
-    require(site.loop(holder) is None, "the function is left from inside a loop")
-    require(yes.returns, "a way returns nothing")
-    require(always_returns(following[-1]), "nothing is returned on the other way")
-    check_effects(site, following)
-    used = {n.value for line in following for n in walk(line) if isinstance(n, cst.Name)}
-    require(not set(yes.bound) & used, f"both ways use `{min(set(yes.bound) & used, default='')}`")
-    selector = Selector(site, found, site.fresh("chosen"), site.indent(holder))
-    selector.note_arms(yes, Arm([], [], calls=calls_of(site, following)))
-    selector.note_result(yes.returns)
-    lines, early = _kept(site, yes.returns, following)
-    edits = []
-    for node in walk_scope(list(following)):
-        if isinstance(node, cst.Return):
-            if node.value is None:
-                refuse("a way returns nothing")
-            text = returned(selector, early, parts_of(site, node.value)).rstrip("\n")
-            edits.append(site.replace(node, text.replace("\n", "\n" + site.indent(site.statement(node)))))
-    head = f"{comments(site, holder, holder)}{yes.text}{lines}{selector.text} = {found.tensor}\n"
-    edits.append(site.replace_lines(holder, holder, head))
+def _chosen(selector: Selector, *edits: Edit) -> Repair:
     return Repair(selector.applicability, selector.message(MESSAGE), [*edits, *selector.imports])
-
-
-def _kept(site: Site, values: list[Choice], following: list[Statement]) -> tuple[str, list[Choice]]:
-    """The values of an early `return` under names that stay as they are: the lines that give them, and the names."""
-    bound = changed_names(following)
-    lines, kept = "", []
-    for value in values:
-        if value.text.isidentifier() and value.text not in bound:
-            kept.append(value)
-            continue
-        name = site.fresh("early" if len(values) == 1 else f"early_{len(kept)}")
-        lines += f"{name} = {value.text}\n"
-        kept.append(Choice(name, value.leaves))
-    return lines, kept
-
-
-def _indented(text: str, step: str) -> str:
-    return "".join(step + line if line.strip() else line for line in text.splitlines(keepends=True))
-
-
-def _put(site: Site, holder: cst.If, last: Statement, text: str, selector: Selector) -> Repair:
-    """The edit that puts lines in the place of the branch (and what follows it, up to `last`)."""
-    kept = comments(site, holder, last).splitlines(keepends=True)
-    text = "".join(c for c in kept if c.strip() not in text) + text
-    above = site.parent(holder)
-    if isinstance(above, cst.If) and above.orelse is holder:
-        require(last is holder, "what follows the `elif` belongs to other ways, too")
-        text = f"else:\n{_indented(text, site.step)}"
-    edits = [site.replace_lines(holder, last, text), *selector.imports]
-    return Repair(selector.applicability, selector.message(MESSAGE), edits)

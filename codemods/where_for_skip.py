@@ -24,14 +24,17 @@ from gblint.codemod_api import (
     Codemod,
     CodemodMeta,
     Condition,
+    Declined,
+    Example,
     Repair,
     Selector,
     Site,
     Statement,
     arm_of,
     body_of,
-    comments,
     condition,
+    in_place_of,
+    indented,
     is_tensor_test,
     merged,
     require,
@@ -51,6 +54,202 @@ class WhereForSkip(Codemod):
         summary="what a tensor lets skip runs always, and torch.where takes or leaves it",
         fixes=("branch-on-tensor", "read-tensor-value"),
         rank=32,
+    )
+
+    EXAMPLES = (
+        Example(
+            """
+import torch
+from torch import nn
+
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(4))
+        self.p = 0.5
+
+    def forward(self, x):
+        for layer in self.layers:
+            if self.training:
+                drawn = torch.rand([])
+                if drawn < self.p:
+                    continue
+            x = torch.tanh(layer(x))
+        return x
+
+torch.manual_seed(0)
+stack = torch.compile(Stack())
+print("checksum", sum(stack(torch.ones(2, 3)).sum().item() for _ in range(3)))
+""",
+            """
+import torch
+from torch import nn
+
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(4))
+        self.p = 0.5
+
+    def forward(self, x):
+        for layer in self.layers:
+            if self.training:
+                drawn = torch.rand([])
+                x = torch.where(drawn < self.p, x, torch.tanh(layer(x)))
+            else:
+                x = torch.tanh(layer(x))
+        return x
+
+torch.manual_seed(0)
+stack = torch.compile(Stack())
+print("checksum", sum(stack(torch.ones(2, 3)).sum().item() for _ in range(3)))
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import torch
+from torch import nn
+
+class Book(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("ready", torch.tensor(False))
+        self.register_buffer("codes", torch.zeros(2, 3))
+
+    def fill(self, x):
+        if self.ready:
+            return
+        self.codes.copy_(x[:2])
+        self.ready.fill_(True)
+
+    @torch.no_grad()
+    def forward(self, x):
+        self.fill(x)
+        return x[:2] * self.codes
+
+book = torch.compile(Book())
+print("checksum", sum(book(torch.full((4, 3), float(i))).sum().item() for i in (2, 3)))
+""",
+            """
+import torch
+from torch import nn
+
+class Book(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("ready", torch.tensor(False))
+        self.register_buffer("codes", torch.zeros(2, 3))
+
+    def fill(self, x):
+        chosen = self.ready.clone()
+        self.codes.copy_(torch.where(chosen, self.codes, x[:2]))
+        self.ready.copy_(torch.where(chosen, self.ready, True))
+
+    @torch.no_grad()
+    def forward(self, x):
+        self.fill(x)
+        return x[:2] * self.codes
+
+book = torch.compile(Book())
+print("checksum", sum(book(torch.full((4, 3), float(i))).sum().item() for i in (2, 3)))
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def chain(x: torch.Tensor):
+    total = x * 0
+    for i in range(3):
+        step = x * i
+        if step.sum() > 3:
+            continue
+        step = step + 1
+        total = total + step
+    return total
+
+print("checksum", chain(torch.ones(2)).sum().item(), chain(torch.ones(2) * 4).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def chain(x: torch.Tensor):
+    total = x * 0
+    for i in range(3):
+        step = x * i
+        chosen = step.sum() > 3
+        step = torch.where(chosen, step, step + 1)
+        total = torch.where(chosen, total, total + step)
+    return total
+
+print("checksum", chain(torch.ones(2)).sum().item(), chain(torch.ones(2) * 4).sum().item())
+""",
+            "unsafe",
+        ),
+    )
+    DECLINES = (
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    kept = []
+    for row in x:
+        if row.sum() < 0:
+            continue
+        kept.append(row)
+    return torch.stack(kept)
+
+f(torch.ones(2, 2))
+""",
+            "append",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    total = x.sum()
+    for i in range(3):
+        if i > 0:
+            total = total + 1
+            if total > 4:
+                continue
+            total = total * 2
+        total = total - 1
+    return total
+
+f(torch.ones(2))
+""",
+            "more than what follows in its block",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, flag: bool):
+    for i in range(2):
+        if flag and x.sum() > 4:
+            continue
+        a = x + 1
+        b = a * 2
+        c = b - 1
+        x = c * x
+    return x
+
+f(torch.ones(2), True)
+""",
+            "written twice",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:
@@ -134,14 +333,8 @@ def _written(
     else:
         head = found.python
     if twice:
-        text = f"if {head}:\n{_indented(text, site.step)}"
+        text = f"if {head}:\n{indented(text, site.step)}"
         text += site.body_text(rest, "") if no.returns else f"else:\n{site.body_text(rest, site.step)}"
-    kept = comments(site, first, rest[-1]).splitlines(keepends=True)
-    text = "".join(c for c in kept if c.strip() not in text) + text
     message = "run what the test skips always, and take it or leave it with torch.where"
-    edits = [site.replace_lines(first, rest[-1], text), *selector.imports]
+    edits = [in_place_of(site, first, rest[-1], text), *selector.imports]
     return Repair(selector.applicability, selector.message(message), edits)
-
-
-def _indented(text: str, step: str) -> str:
-    return "".join(step + line if line.strip() else line for line in text.splitlines(keepends=True))

@@ -21,6 +21,8 @@ from gblint.codemod_api import (
     Bind,
     Codemod,
     CodemodMeta,
+    Declined,
+    Example,
     Repair,
     Site,
     Statement,
@@ -47,6 +49,97 @@ class WhileLoopOperator(Codemod):
         summary="torch.while_loop runs the loop inside the graph",
         fixes=("branch-on-tensor", "read-tensor-value"),
         rank=40,
+    )
+
+    EXAMPLES = (
+        Example(
+            """
+import torch
+
+@torch.compile
+def halve(x: torch.Tensor):
+    most = x.abs().max()
+    while most > 0.1:  # converges
+        x = x / 2
+        most = x.abs().max()
+    return x
+
+print("checksum", halve(torch.tensor([1.0, 2.0])).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def halve(x: torch.Tensor):
+    most = x.abs().max()
+
+    # converges
+    def goes_on(x, most):
+        return most > 0.1
+
+    def once(x, most):
+        x = x / 2
+        most = x.abs().max()
+        return x, most
+
+    x, most = torch.while_loop(goes_on, once, (x, most))
+    return x
+
+print("checksum", halve(torch.tensor([1.0, 2.0])).sum().item())
+""",
+            "unsafe",
+        ),
+    )
+    DECLINES = (
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    n = 0
+    while x.sum() > 1:
+        x = x / 2
+        n = n + 1
+    return x * n
+
+f(torch.ones(2))
+""",
+            "not known to be a tensor",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    while x.sum() > 1:
+        x = x / 2
+        if x.min() < 0.1:
+            break
+    return x
+
+f(torch.ones(2))
+""",
+            "`if` stands in the branch",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    before = x * 1
+    now = x + 1
+    while (now - before).abs().max() > 0.1:
+        before = now
+        now = now / 2
+    return now
+
+f(torch.ones(2))
+""",
+            "takes no aliases",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -23,16 +23,15 @@ from gblint.fixing.arms import (
     always_returns,
     arm_of,
     body_of,
-    bound_before,
     calls_of,
     check_effects,
     comments,
-    is_live,
     kind_of,
     parts_of,
     wrapped,
 )
-from gblint.fixing.conditions import Condition, condition, conjuncts, is_tensor_test, tested, unread
+from gblint.fixing.branches import in_place_of, indented, other_arm
+from gblint.fixing.conditions import Condition, condition, conjuncts, is_tensor_test, quantified, tested, unread
 from gblint.fixing.flow import decides, depends, derived, loads_of, reads, tests
 from gblint.fixing.forms import (
     applied,
@@ -46,15 +45,18 @@ from gblint.fixing.forms import (
 )
 from gblint.fixing.guards import Place, everything_that_needs, guarded, is_guarded, narrowed, owner
 from gblint.fixing.layout import fitted, flat_with, put
+from gblint.fixing.leftovers import replaced
 from gblint.fixing.lifting import Lifted, lift, spelled, stay_in_the_open
 from gblint.fixing.listing import listed
+from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
 from gblint.fixing.outline import Outline, outline
-from gblint.fixing.owned import is_own
+from gblint.fixing.owned import is_own, only_read
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
-from gblint.fixing.reports import harmless, is_report, reports
+from gblint.fixing.reports import harmless, is_report, may_go, only_reports, reports, with_neighbours
+from gblint.fixing.routing import Routing
 from gblint.fixing.scalars import MATH, Readers
 from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number, merged, returned, selecting
 from gblint.fixing.sinks import full_size
@@ -84,19 +86,20 @@ from gblint.interpreter.values import (
 from gblint.interpreter.walk import children, walk, walk_scope
 
 __all__ = [
-    "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
-    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "MATH", "Mapping",
-    "Place", "Plain", "Readers", "Refusal", "Repair", "Selection", "Selector", "Sequence", "Sink", "Site",
+    "MATH", "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const", "DataScalar",
+    "Declined", "Edit", "Example", "External", "Finding", "Function", "Instance", "Lifted", "Mapping", "Outline",
+    "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector", "Sequence", "Sink", "Site",
     "Statement", "Stream", "Tensor", "Union", "Unknown", "Value", "always_returns", "applied", "arm_of", "as_tensor",
     "base_of", "becomes_tensor", "body_of", "bound_before", "bound_to", "callers", "calls_of", "changed_names",
-    "check_effects", "children", "class_site", "closed", "comments", "condition", "conjuncts", "decides",
-    "definition", "depends", "derived", "everything_that_needs", "fitted", "flat_with", "full_size", "function_info",
-    "guarded", "harmless", "is_fresh", "is_guarded", "is_live", "is_none", "is_number", "is_own", "is_pure",
-    "is_report", "is_tensor_test", "keeps_gradients", "kind_of", "lift", "listed", "loads_of", "marked", "mask_of",
-    "members", "merged", "method", "narrowed", "number_type", "own_class", "owner", "parts_of", "put",
-    "raises_no_error", "raises_nothing", "reads", "refuse", "reports", "require", "returned", "same_form",
-    "selected_by", "selecting", "spelled", "stay_in_the_open", "tensor_certainty", "tested", "tests", "type_name",
-    "unread", "walk", "walk_scope", "without_decorator", "without_gradients", "wrapped", "writes_in_place",
+    "check_effects", "children", "class_site", "closed", "comments", "condition", "conjuncts", "decides", "definition",
+    "depends", "derived", "everything_that_needs", "fitted", "flat_with", "full_size", "function_info", "guarded",
+    "harmless", "in_place_of", "indented", "is_fresh", "is_guarded", "is_live", "is_none", "is_number", "is_own",
+    "is_pure", "is_report", "is_tensor_test", "keeps_gradients", "kind_of", "lift", "listed", "loads_of", "marked",
+    "mask_of", "may_go", "members", "merged", "method", "narrowed", "number_type", "only_read", "only_reports",
+    "other_arm", "outline", "own_class", "owner", "parts_of", "put", "quantified", "raises_no_error", "raises_nothing",
+    "reads", "refuse", "replaced", "reports", "require", "returned", "same_form", "selected_by", "selecting", "spelled",
+    "stay_in_the_open", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
+    "with_neighbours", "without_decorator", "without_gradients", "wrapped", "writes_in_place",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]

@@ -45,8 +45,9 @@ class Trial(msgspec.Struct):
         """See the module docstring."""
         if not self.repaired.new:
             return "kept"
-        outputs = {tuple(result(seen)) for seen in (self.before, self.after, self.eager)}
-        if len(outputs) > 1 or self.after.error != self.before.error or self.eager.error != self.before.error:
+        stopped = self.before.error and not self.after.error  # by the break itself: what it would give is not known
+        seen = (self.after, self.eager) if stopped else (self.before, self.after, self.eager)
+        if len({tuple(result(s)) for s in seen}) > 1 or len({s.error for s in seen}) > 1:
             return "WRONG"
         if not self.after.breaks:
             return "clean"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WIDTH = 88
 _PRAGMAS = ("# noqa", "# type:", "# pylint", "# pragma", "# fmt", "# ruff", "# pyright", "# mypy")
 _EFFECTS = ("append", "extend", "insert", "update", "add", "pop", "remove", "clear", "setdefault", "write", "register")
-_RANDOM = ("rand", "bernoulli", "multinomial", "normal", "dropout", "gumbel", "random.")
+_RANDOM = frozenset("rand randn randint randperm bernoulli multinomial normal gumbel random uniform choice".split())
 _MUTE = (cst.Pass,)
 _OPERATORS: dict[type[cst.BaseAugOp], type[cst.BaseBinaryOp]] = {
     cst.AddAssign: cst.Add,
@@ -228,12 +228,18 @@ def calls_of(site: Site, nodes: Iterable[cst.CSTNode]) -> list[str]:
         name = site.callee(node)
         text = site.text(node.func)
         last = text.rpartition(".")[2]
-        if any(word in (name or text) for word in _RANDOM) and (name or "." not in text):
+        if _is_random(name or text):
             raise Refusal(f"the branch draws a random number (`{text}`)")
         if last in _EFFECTS or (last.endswith("_") and not last.endswith("__")):
             raise Refusal(f"`{text}` changes an object in the branch")
         found.append(text)
     return list(dict.fromkeys(found))
+
+
+def _is_random(name: str) -> bool:
+    """Whether the name of a function says that it draws random numbers."""
+    last = name.rpartition(".")[2].removesuffix("_").removesuffix("_like")
+    return last in _RANDOM or name.startswith(("random.", "numpy.random.")) or name.endswith("functional.dropout")
 
 
 def check_effects(site: Site, lines: list[Statement]) -> None:
@@ -287,117 +293,6 @@ def _ends(suite: cst.BaseSuite) -> bool:
     return isinstance(last, cst.SimpleStatementLine | cst.BaseCompoundStatement) and always_returns(last)
 
 
-def is_live(site: Site, name: str, region: list[Statement]) -> bool:
-    """Whether what consecutive statements bind to a variable may be read by others: behind them, in the next round of a
-    loop, or in a nested function."""
-    inside = {n for s in region for n in walk(s) if isinstance(n, cst.Name)}
-    if any(isinstance(n, cst.Global | cst.Nonlocal) for n in walk(site.function)):
-        return True
-    end = site.last_row(region[-1])
-    loop = site.loop(region[0])
-    looped = {n for n in walk(loop) if isinstance(n, cst.Name)} if loop is not None else set()
-    stores = [s for s in site.stores(name) if s not in inside]
-    for load in site.loads(name):
-        row = site.span(load)[0]
-        if load in inside:
-            if loop is not None and not _stored_before(site, name, load, inside):
-                return True
-            continue
-        if _in_nested_function(site, load):
-            return True
-        if row <= end and load not in looped:
-            continue
-        after = [s for s in stores if (site.span(s)[0] > end) == (row > end) and (row > end or s in looped)]
-        if not any(_dominates(site, s, load) for s in after):
-            return True
-    return False
-
-
-def _stored_before(site: Site, name: str, load: cst.Name, inside: set[cst.Name]) -> bool:
-    """Whether a read inside the region gets what the region has bound before."""
-    return any(s in inside and site.span(s)[0] < site.span(load)[0] for s in site.stores(name))
-
-
-def _in_nested_function(site: Site, node: cst.CSTNode) -> bool:
-    for above in site.ancestors(node):
-        if above is site.function:
-            return False
-        if isinstance(above, cst.FunctionDef | cst.Lambda | cst.ClassDef):
-            return True
-    return False
-
-
-def _dominates(site: Site, store: cst.Name, load: cst.Name) -> bool:
-    """Whether a binding has always run when a read in the same round of the same loop comes."""
-    if site.span(store)[0] >= site.span(load)[0]:
-        return False
-    statement = site.statement(store)
-    above = site.parent(statement)
-    if isinstance(statement, cst.If | cst.While | cst.Try | cst.TryStar | cst.With):
-        return False
-    if isinstance(statement, cst.For):
-        return load in set(_names_in(statement.body))
-    return isinstance(above, cst.IndentedBlock | cst.Module) and any(a is above for a in site.ancestors(load))
-
-
-def _names_in(node: cst.CSTNode) -> Iterable[cst.Name]:
-    return (n for n in walk(node) if isinstance(n, cst.Name))
-
-
-def bound_before(site: Site, name: str, statement: Statement) -> bool:
-    """Whether a variable surely has a value when a statement starts: a parameter, or bound in a block around it."""
-    if name in site.parameters():
-        return True
-    row = site.span(statement)[0]
-    for store in site.stores(name):
-        line = site.statement(store)
-        above = site.parent(line)
-        if site.span(store)[0] >= row or _in_nested_function(site, store):
-            continue
-        if isinstance(line, cst.For) and any(a is line for a in site.ancestors(statement)):
-            return True
-        plain = isinstance(line, cst.SimpleStatementLine | cst.With)
-        if plain and any(a is above for a in site.ancestors(statement)):
-            return True
-        if isinstance(line, cst.SimpleStatementLine) and _on_all_ways(site, name, line, statement):
-            return True
-    return False
-
-
-def _on_all_ways(site: Site, name: str, line: Statement, statement: Statement) -> bool:
-    """Whether a binding stands in an `if` each of whose arms binds the variable."""
-    block = site.parent(line)
-    branch = site.parent(block) if block is not None else None
-    while isinstance(branch, cst.Else) or (isinstance(branch, cst.If) and _is_elif(site, branch)):
-        branch = site.parent(branch)
-    if not isinstance(branch, cst.If):
-        return False
-    around = site.parent(branch)
-    return any(a is around for a in site.ancestors(statement)) and _binds_everywhere(site, branch, name)
-
-
-def _binds_everywhere(site: Site, branch: cst.If, name: str) -> bool:
-    if not _binds(branch.body, name) or branch.orelse is None:
-        return False
-    orelse = branch.orelse
-    return _binds_everywhere(site, orelse, name) if isinstance(orelse, cst.If) else _binds(orelse.body, name)
-
-
-def _binds(suite: cst.BaseSuite, name: str) -> bool:
-    lines = [s for s in getattr(suite, "body", ()) if isinstance(s, cst.SimpleStatementLine)]
-    small = [b for s in lines for b in s.body]
-    if any(isinstance(b, cst.Raise | cst.Return | cst.Continue) for b in small):
-        return True
-    targets = [t.target for b in small if isinstance(b, cst.Assign) for t in b.targets]
-    targets += [b.target for b in small if isinstance(b, cst.AnnAssign) and b.value is not None]
-    return any(isinstance(n, cst.Name) and n.value == name for t in targets for n in walk(t))
-
-
-def _is_elif(site: Site, statement: cst.If) -> bool:
-    above = site.parent(statement)
-    return isinstance(above, cst.If) and above.orelse is statement
-
-
 def comments(site: Site, first: Statement, last: Statement) -> str:
     """The comments inside consecutive statements, one a line at column 0; those for tools are left out."""
     top, bottom = site.span(first)[0], site.last_row(last)
@@ -413,14 +308,22 @@ def comments(site: Site, first: Statement, last: Statement) -> str:
 
 
 def kind_of(site: Site, node: cst.BaseExpression) -> str:
-    """What an expression is to `torch.where`: "tensor", "number", "" for unknown. Raises Refusal for anything else."""
+    """What an expression is to `torch.where`: "tensor", "number", "" for unknown. Raises Refusal for what surely is
+    anything else."""
     value = site.value(node)
     if isinstance(node, cst.BaseNumber):
         return "number"
     if value is None:
         return ""
-    kinds = {_member_kind(site, node, m) for m in members(value)}
-    return kinds.pop() if len(kinds) == 1 else ""
+    kinds, refusal = set(), None
+    for member in members(value):
+        try:
+            kinds.add(_member_kind(site, node, member))
+        except Refusal as found:
+            refusal = found
+    if refusal is not None and not kinds:
+        raise refusal
+    return kinds.pop() if len(kinds) == 1 and refusal is None else ""
 
 
 def _member_kind(site: Site, node: cst.BaseExpression, value: object) -> str:

@@ -86,8 +86,21 @@ def is_tensor_test(site: Site, node: cst.CSTNode) -> bool:
             return False
         return is_tensor_test(site, node.left) or any(is_tensor_test(site, t.comparator) for t in node.comparisons)
     if isinstance(node, cst.Call):
+        gathered = quantified(site, node)
+        if gathered is not None:
+            return is_tensor_test(site, gathered[1].elt)
         return _is_read(site, node) or (value is None and _looks_like_test(node))
     return False
+
+
+def quantified(site: Site, node: cst.CSTNode) -> tuple[str, cst.ListComp | cst.GeneratorExp] | None:
+    """Builtin `any(… for …)` and `all(… for …)` as (name, comprehension); None for anything else."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name) or len(node.args) != 1:
+        return None
+    name, argument = node.func.value, node.args[0].value
+    if name not in ("any", "all") or site.binds(name) or not isinstance(argument, cst.ListComp | cst.GeneratorExp):
+        return None
+    return name, argument
 
 
 def _looks_like_test(node: cst.Call) -> bool:
@@ -209,7 +222,21 @@ class _Writer:
             return f"~{self._operand(node.expression)}", False, "one"
         if isinstance(node, cst.Comparison):
             return self._comparison(node)
+        gathered = quantified(site, node)
+        if gathered is not None:
+            return self._gathered(*gathered), True, "one"
         return self._leaf(node)
+
+    def _gathered(self, name: str, tests: cst.ListComp | cst.GeneratorExp) -> str:
+        """`all(… for …)` over tensors, which stops at the first that is false."""
+        site = self.site
+        if not is_pure(site, [tests]):
+            raise Refusal(f"`{name}` stops early, and a test may have an effect")
+        stack, edits = site.refer("torch.stack")
+        self.imports += edits
+        self.doubts.append(f"`{name}` of nothing would be an error, and all tests are computed")
+        text = f"{site.flat(tests.elt)} {site.flat(tests.for_in).strip()}"
+        return f"{stack}([{text}]).{name}()"
 
     def _note_sides(self, node: cst.BooleanOperation) -> None:
         if not is_pure(self.site, [node.left, node.right]):

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # Functions of one tensor (and numbers) whose result has its shape and dtype, for any dtype …
 _KEEPS = frozenset("abs neg negative positive clone contiguous detach relu sign flip roll nan_to_num square".split())
 _FILLS = frozenset("zeros_like ones_like full_like empty_like".split())
+_FACTORIES = frozenset(
+    "zeros ones full empty arange linspace eye rand randn tensor new_zeros new_ones new_full".split()
+)
 _BOUNDS = frozenset("clamp clamp_min clamp_max clip".split())
 # … and for floating point ones.
 _FLOAT = frozenset(
@@ -25,6 +28,11 @@ _FLOAT = frozenset(
 )
 _REDUCES = frozenset("sum mean max min amax amin norm std var prod".split())
 _TESTS = frozenset("isnan isinf isfinite logical_not isneginf isposinf signbit".split())
+_METADATA = frozenset("shape dtype device ndim requires_grad is_cuda layout names".split())
+_NEW = frozenset(
+    "where masked_fill any all cat stack matmul mm bmm cumsum size dim numel argmax argmin count_nonzero item isin "
+    "add_ sub_ mul_ div_ fill_ zero_ clamp_ masked_fill_ copy_ finfo pow add sub mul div".split()
+)
 _ALIASING = frozenset("contiguous detach flip nan_to_num positive".split())
 # Functions whose gradient is finite wherever the argument is finite, and 0 or a number where it is not.
 _SMOOTH = frozenset(
@@ -268,7 +276,9 @@ def is_fresh(site: Site, name: str, before: cst.CSTNode) -> bool:
     stores = [s for s in site.stores(name) if site.span(s)[0] < first]
     if not stores or name in site.parameters():
         return False
-    return all(_makes_new(site, site.parent(site.parent(s) or s)) for s in stores) and not _handed_out(site, name)
+    return all(_makes_new(site, site.parent(site.parent(s) or s)) for s in stores) and not _handed_out(
+        site, name, before
+    )
 
 
 def _makes_new(site: Site, statement: cst.CSTNode | None) -> bool:
@@ -277,19 +287,21 @@ def _makes_new(site: Site, statement: cst.CSTNode | None) -> bool:
     value = statement.value
     if isinstance(value, cst.BinaryOperation):
         return site.tensor(value) is not None
+    last = site.callee(value).rpartition(".")[2]
+    if site.callee(value).startswith("torch.") and last in _FILLS | _FACTORIES:
+        return True
     name = applied(site, value)[0]
     return name in (_KEEPS | _FILLS | _FLOAT | _REDUCES | {"where", "masked_fill"}) - _ALIASING
 
 
-def _handed_out(site: Site, name: str) -> bool:
-    """Whether a variable is put under another name, into a container or an attribute, or given to unknown code."""
+def _handed_out(site: Site, name: str, before: cst.CSTNode) -> bool:
+    """Whether something else may hold a variable's tensor, or a view of it, when a statement starts: another variable,
+    a container, an attribute, unknown code, a nested function."""
+    first = site.span(before)[0]
+    loop = site.loop(before)
     for load in site.loads(name):
-        above = site.parent(load)
-        while isinstance(above, cst.Tuple | cst.List | cst.Element | cst.DictElement | cst.Dict | cst.Arg):
-            above = site.parent(above)
-        if isinstance(above, cst.Assign | cst.AnnAssign | cst.NamedExpr | cst.Yield | cst.Lambda):
-            return True
-        if isinstance(above, cst.Call) and above.func is not load and not is_pure(site, [above]):
+        earlier = site.span(load)[0] < first or (loop is not None and any(a is loop for a in site.ancestors(load)))
+        if earlier and not _leaves_no_alias(site, load):
             return True
     return any(
         isinstance(n, cst.Name) and n.value == name
@@ -297,6 +309,34 @@ def _handed_out(site: Site, name: str) -> bool:
         if isinstance(f, cst.FunctionDef | cst.Lambda)
         for n in walk(f)
     )
+
+
+def _leaves_no_alias(site: Site, node: cst.CSTNode) -> bool:
+    """Whether what is done with a tensor makes no second holder of its contents."""
+    above = site.parent(node)
+    if isinstance(above, cst.BinaryOperation | cst.UnaryOperation | cst.Comparison | cst.ComparisonTarget | cst.If):
+        return True
+    if isinstance(above, cst.Subscript):
+        return isinstance(site.parent(above), cst.AssignTarget | cst.AugAssign) or _leaves_no_alias(site, above)
+    if isinstance(above, cst.Element):
+        return _leaves_no_alias(site, above)
+    if isinstance(above, cst.Tuple | cst.List):
+        return _leaves_no_alias(site, above) if isinstance(site.parent(above), cst.Arg | cst.Return) else False
+    if isinstance(above, cst.Return | cst.Assert | cst.AugAssign):
+        return True
+    if isinstance(above, cst.Attribute):
+        call = site.parent(above)
+        return above.attr.value in _METADATA or (isinstance(call, cst.Call) and _gives_new(site, call))
+    call = site.parent(above) if isinstance(above, cst.Arg) else None
+    return isinstance(call, cst.Call) and _gives_new(site, call)
+
+
+def _gives_new(site: Site, call: cst.Call) -> bool:
+    """Whether a call is one of a torch function whose result shares nothing with its arguments."""
+    name = site.callee(call)
+    last = name.rpartition(".")[2]
+    own = _KEEPS | _FILLS | _BOUNDS | _FLOAT | _REDUCES | _TESTS | _NEW
+    return name.startswith("torch.") and last in own - _ALIASING
 
 
 def writes_in_place(site: Site, name: str) -> bool:

@@ -106,6 +106,9 @@ def _on_one_line(site: Site, statement: cst.BaseSmallStatement, word: str) -> Ed
         edit = narrowed(site, above, f"not {word}()", first=False)
         if edit is not None:
             return edit
+        if not isinstance(site.parent(above), cst.If):
+            rows = f"if {site.flat(above.test)}:\n{site.step}if not {word}():\n{site.step * 2}{site.text(statement)}\n"
+            return site.replace_lines(above, above, rows)
     raise Refusal("the statement stands on the line of the one it belongs to")
 
 
@@ -147,30 +150,42 @@ def everything_that_needs(
     statement that reads a variable in its head (it is then not among those given). Raises Refusal where a statement
     cannot be left out, or a variable is read in another kind of place.
     """
-    from gblint.fixing.site import Refusal
-
     found: dict[Place, None] = {}
+    taken: set[cst.CSTNode] = set()  # compound statements, with all they hold
     waiting = [seed]
     while waiting:
         statement = waiting.pop()
-        if statement in found or is_guarded(site, statement):
+        if statement in found or is_guarded(site, statement) or taken & {statement, *site.ancestors(statement)}:
             continue
-        small = _small(statement)
         if isinstance(statement, cst.BaseCompoundStatement) and head(statement):
+            taken.add(statement)
             continue
-        if small is None:
-            raise Refusal("a value is read by a compound statement")
-        reason = joins(small)
-        if reason:
-            raise Refusal(reason)
+        names = _left_out(site, statement, joins)
         found[statement] = None
-        for name in set_names(small):
-            if _escapes(site, name):
-                raise Refusal(f"`{name}` is shared with other functions")
-            for place in site.uses(name):
-                if not site.is_store(place) or isinstance(site.parent(place), cst.AugAssign):
-                    waiting.append(owner(site, place))
+        places = [n for name in names for n in site.uses(name) if not site.is_store(n) or _adds_to(site, n)]
+        waiting += sorted((owner(site, n) for n in places), key=lambda s: isinstance(s, cst.BaseCompoundStatement))
     return list(found)
+
+
+def _left_out(site: Site, statement: Place, joins: Callable[[cst.BaseSmallStatement], str]) -> list[str]:
+    """The variables that a statement sets; raises Refusal where compiled code cannot do without it."""
+    from gblint.fixing.site import Refusal
+
+    small = _small(statement)
+    if small is None:
+        raise Refusal("a value is read by a compound statement")
+    reason = joins(small)
+    if reason:
+        raise Refusal(reason)
+    names = set_names(small)
+    for name in names:
+        if _escapes(site, name):
+            raise Refusal(f"`{name}` is shared with other functions")
+    return names
+
+
+def _adds_to(site: Site, place: cst.Name) -> bool:
+    return isinstance(site.parent(place), cst.AugAssign)
 
 
 def _small(statement: Place) -> cst.BaseSmallStatement | None:

@@ -159,14 +159,18 @@ def unused_after(path: str, before: bytes, after: bytes) -> list[Edit]:
             continue
         names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
         if len(names) == 1 and names[0] in lost and len(re.findall(rf"(?<!\.)\b{re.escape(names[0])}\b", text)) <= 1:
-            edits.append(Edit(path, node.lineno, 1, _behind(lines, node.lineno), 1, ""))
+            end = node.lineno + (2 if _leaves_a_gap(lines[node.lineno - 1], text.split("\n")) else 1)
+            edits.append(Edit(path, node.lineno, 1, end, 1, ""))
     return edits
 
 
-def _behind(lines: list[str], row: int) -> int:
-    """The row where what stays starts again when a row goes; of the blank rows around it one stays, none at the top."""
-    alone = row == 1 or not lines[row - 2].strip()
-    return row + 2 if alone and row < len(lines) and not lines[row].strip() else row + 1
+def _leaves_a_gap(statement: str, lines: list[str]) -> bool:
+    """Whether blank rows, or the start of the text and a blank row, would meet if a row went."""
+    rows = [r for r, line in enumerate(lines) if line.rstrip("\r") == statement]
+    if len(rows) != 1 or rows[0] + 1 >= len(lines):
+        return False
+    (row,) = rows
+    return (row == 0 or not lines[row - 1].strip()) and not lines[row + 1].strip()
 
 
 def _used(tree: ast.Module) -> set[str]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gblint.fixing.site import Site
 
 WIDTH = 88  # columns that a changed line may have: what black allows, the least of the usual formatters
+WIDEST = 120
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -48,9 +49,16 @@ def put(site: Site, statement: cst.CSTNode, texts: Mapping[cst.CSTNode, str]) ->
         return edits
     small = statement.body[0]
     text = texts[small] if small in texts else flat_with(site, small, texts)
-    if column - 1 + len(text) <= WIDTH:
+    width = width_of(site)
+    if column - 1 + len(text) <= width:
         return edits
-    return [site.replace(small, fitted(text, site.indent(statement), site.step))]
+    return [site.replace(small, fitted(text, site.indent(statement), site.step, width))]
+
+
+def width_of(site: Site) -> int:
+    """The columns that lines of the file may have, going by its longest line."""
+    longest = max((len(line) for line in site.lines if not line.lstrip().startswith("#")), default=WIDTH)
+    return min(max(longest, WIDTH), WIDEST)
 
 
 def fitted(text: str, indent: str, step: str, width: int = WIDTH) -> str:
@@ -60,24 +68,26 @@ def fitted(text: str, indent: str, step: str, width: int = WIDTH) -> str:
         return text
     head, body, tail = _last_brackets(text)
     if not head or not body:
-        return _in_parentheses(text, indent, step)
+        return _in_parentheses(text, indent, step, width)
     inner = f"{indent}{step}"
     if len(inner) + len(body) <= width:
         return f"{head}\n{inner}{body}\n{indent}{tail}"
-    lines = "".join(f"{inner}{fitted(part, inner, step, width - 1)},\n" for part in _parts(body))
+    parts = _parts(body)
+    comma = "," if len(parts) > 1 else ""
+    lines = "".join(f"{inner}{fitted(part, inner, step, width - 1)}{comma}\n" for part in parts)
     return f"{head}\n{lines}{indent}{tail}"
 
 
-def _in_parentheses(text: str, indent: str, step: str) -> str:
+def _in_parentheses(text: str, indent: str, step: str, width: int) -> str:
     keyword, _, value = text.partition(" ") if text.startswith("return ") else text.partition(" = ")
-    if not value:
+    if not value or value.startswith("("):
         return text
     start = "return" if keyword == "return" else f"{keyword} ="
     inner = f"{indent}{step}"
     parts = _parts(value)
     if len(parts) > 1:
         return f"{start} (\n" + "".join(f"{inner}{part},\n" for part in parts) + f"{indent})"
-    lines = [value] if len(inner) + len(value) <= WIDTH else _operands(value)
+    lines = [value] if len(inner) + len(value) <= width else [fitted(o, inner, step, width) for o in _operands(value)]
     return f"{start} (\n" + "".join(f"{inner}{line}\n" for line in lines) + f"{indent})"
 
 

@@ -160,7 +160,10 @@ class _Names(cst.CSTTransformer):
         return None
 
     def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
-        return updated_node.with_changes(attr=original_node.attr)
+        value = updated_node.value
+        if isinstance(value, cst.BaseNumber) and not value.lpar:
+            value = value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        return updated_node.with_changes(attr=original_node.attr, value=value)
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
         return updated_node.with_changes(keyword=original_node.keyword)
@@ -284,12 +287,18 @@ def _arguments(
         value = given.get(name, parameter.default)
         if value is None:
             raise Refusal(f"what `{name}` is at a call cannot be told")
+        if isinstance(value, cst.Name) and value.value == "None" and not any(map(_asks_for_none, expressions)):
+            raise Refusal(f"`{name}` is None at a call")
         if name in given and not _repeatable(value):
             fresh = _named(call, node, value, name)
             edits += fresh[1]
             value = fresh[0]
         known[name] = value
     return known, edits
+
+
+def _asks_for_none(expression: cst.BaseExpression) -> bool:
+    return any(isinstance(n, cst.ComparisonTarget) and isinstance(n.operator, cst.Is | cst.IsNot) for n in walk(expression))
 
 
 def _given(site: Site, call: Site, node: cst.Call, names: list[str]) -> dict[str, cst.BaseExpression]:

@@ -27,6 +27,7 @@ def listed(readers: Readers, node: cst.CSTNode) -> None:
     value = as_tensor(site.value(tensor))
     if value is not None and value.rank is not None and value.rank != 1:
         readers.refuse("the list has lists in lists, or is a number")
+    readers.kind = value.dtype if value is not None else ""
     text = site.operand(tensor)
     if (value is None or value.dtype not in ("int", "bool")) and not text.endswith(".detach()"):
         text += ".detach()"

@@ -30,8 +30,10 @@ def breaking_functions(site: Site) -> set[str]:
 
 
 def reads_contents(site: Site, nodes: list[cst.CSTNode]) -> bool:
-    """Whether evaluating code needs the contents of tensors, or anything else that breaks the graph."""
+    """Whether evaluating code needs the contents of tensors, or anything else that breaks the graph; calls that the
+    fake has a dense form of do not count."""
     broken = {draft.node for draft in site.machine.drafts.by_place.values()}
+    broken = {n for n in broken if not (isinstance(n, cst.Call) and has_dense_form(site, n))}
     inside = [n for node in nodes for n in walk(node)]
     if any(site.seen(n) in broken for n in inside):
         return True
@@ -121,7 +123,8 @@ class Metadata:
         if reads_contents(self.site, [node]):
             raise Refusal(f"the shape of `{_short(self.site, node)}` depends on what cannot be traced")
         text = self.site.flat(node)
-        if any(n in self.renamed for n in walk(node)):
+        dense = any(isinstance(n, cst.Call) and _dense(self.site, n) for n in walk(node))
+        if dense or any(n in self.renamed for n in walk(node)):
             text = _PRINTER.code_for_node(node.visit(_Attributes(self.site, self.renamed)))  # type: ignore[arg-type]
         return text, self._reads(node)
 
@@ -231,11 +234,43 @@ class Metadata:
         )
 
 
+def _dense(site: Site, node: cst.Call) -> str:
+    """The sparse operation that a call is, of those with a dense form of the same shape and type."""
+    name = site.callee(node).removeprefix("torch.")
+    count = len([a for a in node.args if a.keyword is None and not a.star])
+    if count != len(node.args) and name != "sparse_coo_tensor":
+        return ""
+    if (name, count) in (("sparse.mm", 2), ("sparse_coo_tensor", 3), ("Tensor.to_sparse", 0), ("Tensor.to_dense", 0)):
+        return name
+    return ""
+
+
+def has_dense_form(site: Site, node: cst.Call) -> bool:
+    """Whether a call is a sparse operation with a dense form, or a torch function of one."""
+    if _dense(site, node):
+        return True
+    return site.callee(node).startswith("torch.") and any(
+        isinstance(a.value, cst.Call) and has_dense_form(site, a.value) for a in node.args
+    )
+
+
 class _Attributes(cst.CSTTransformer):
-    """Puts parameters in the place of attributes."""
+    """Puts parameters in the place of attributes, and dense operations in that of sparse ones."""
 
     def __init__(self, site: Site, renamed: dict[cst.CSTNode, str]) -> None:
+        self.site = site
         self.renamed = renamed
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        name = _dense(self.site, original_node)
+        parts = [_PRINTER.code_for_node(a.value) for a in updated_node.args]
+        if name == "sparse.mm":
+            return cst.parse_expression(f"({parts[0]} @ {parts[1]})")
+        if name == "sparse_coo_tensor":
+            return cst.parse_expression(f"{parts[1]}.new_empty({parts[2]})")
+        if name and isinstance(updated_node.func, cst.Attribute):
+            return updated_node.func.value
+        return updated_node
 
     def leave_Attribute(self, original_node: cst.Attribute, updated_node: cst.Attribute) -> cst.BaseExpression:
         name = self.renamed.get(original_node)

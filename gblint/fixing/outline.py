@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gblint.fixing.metadata import Metadata
+from gblint.fixing.metadata import Metadata, has_dense_form
 from gblint.fixing.purity import changed_names
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.fixing.text import reindent
@@ -58,31 +58,33 @@ class Outline(NamedTuple):
         return f"{', '.join(self.outputs)} = {call}\n" if self.outputs else f"{call}\n"
 
 
-class _WritesInto(Exception):
-    """The statements change what was made before them; `statement` makes it."""
+class _Grow(Exception):
+    """The statements cannot stand without another one; reason: what is wrong if it cannot be had."""
 
-    def __init__(self, statement: Statement) -> None:
+    def __init__(self, statement: Statement, reason: str) -> None:
         self.statement = statement
+        self.reason = reason
 
 
 def outline(site: Site) -> Outline:
     """The smallest run of statements around a site that can be a function of its own. Raises Refusal with the reason
-    that stood in the way of the largest."""
-    reason = Refusal("the code is not part of a function")
+    that stood in the way of the first."""
+    reasons = []
     for run in _runs(site):
         for _ in range(TRIES):
             try:
                 return _build(site, run)
-            except _WritesInto as more:
+            except _Grow as more:
                 block = site.block(run[0])
                 if more.statement not in block or more.statement in run:
-                    reason = Refusal("it writes into what was made elsewhere")
+                    reasons.append(more.reason)
                     break
-                run = block[block.index(more.statement) : block.index(run[-1]) + 1]
+                places = [block.index(s) for s in (run[0], run[-1], more.statement)]
+                run = block[min(places) : max(places) + 1]
             except Refusal as refusal:
-                reason = refusal
+                reasons.append(str(refusal))
                 break
-    raise reason
+    raise Refusal(reasons[0] if reasons else "the code is not part of a function")
 
 
 def _runs(site: Site) -> Iterator[list[Statement]]:
@@ -108,13 +110,13 @@ def _build(site: Site, run: list[Statement]) -> Outline:
     sets = changed_names(run)
     free, attributes = _free(site, run, sets)
     _writes(site, run, free)
-    inputs = [Input(n, n, _input(site, node, n)) for n, node in free.items()]
+    inputs = [Input(n, n, _input(site, node, n, run)) for n, node in free.items()]
     renamed: dict[cst.CSTNode, str] = {}
     for text, nodes in attributes.items():
         name = nodes[0].attr.value
         if site.binds(name) or name in site.module.bindings or name in sets | set(renamed.values()):
             name = site.fresh(name)
-        inputs.append(Input(name, text, _input(site, nodes[0], text)))
+        inputs.append(Input(name, text, _input(site, nodes[0], text, run)))
         renamed |= dict.fromkeys(nodes, name)
     outputs, values = _outputs(site, run, sets, returned)
     metadata = Metadata(site, run, {i.name for i in inputs}, renamed)
@@ -222,9 +224,10 @@ def _writes(site: Site, run: list[Statement], free: dict[str, cst.Name]) -> None
         if changed is not None and changed.value in free:
             stores = [s for s in site.stores(changed.value) if s not in set(site.after(run[0]))]
             stores = [s for s in stores if not any(s in set(walk(r)) for r in run)]
+            reason = f"it writes into `{changed.value}`, which comes from outside"
             if not stores:
-                raise Refusal(f"it writes into `{changed.value}`, which comes from outside")
-            raise _WritesInto(site.statement(stores[-1]))
+                raise Refusal(reason)
+            raise _Grow(site.statement(stores[-1]), reason)
 
 
 def _changed_in_place(site: Site, node: cst.CSTNode) -> cst.Name | None:
@@ -244,11 +247,16 @@ def _changed_in_place(site: Site, node: cst.CSTNode) -> cst.Name | None:
     return target if isinstance(target, cst.Name) else None
 
 
-def _input(site: Site, node: cst.BaseExpression, text: str) -> Value:
+def _input(site: Site, node: cst.BaseExpression, text: str, run: list[Statement]) -> Value:
     """The value of an input, which has to be one that can be passed."""
     value = site.value(node)
     if value is None or not all(map(_passable, members(value))):
-        raise Refusal(f"`{text}` is not known to be a tensor, a number or a module")
+        reason = f"`{text}` is not known to be a tensor, a number or a module"
+        before = set(site.names) - set(site.after(run[0])) - {n for s in run for n in walk(s)}
+        stores = [s for s in site.stores(text) if s in before] if isinstance(node, cst.Name) else []
+        if not stores:
+            raise Refusal(reason)
+        raise _Grow(site.statement(stores[-1]), reason)
     return value
 
 
@@ -269,21 +277,36 @@ def _outputs(
 ) -> tuple[list[str], list[Tensor]]:
     """Variables set in the run and read after it; all have to be tensors."""
     if returned is not None:
-        tensor = site.tensor(returned)
-        if tensor is None and site.value(returned) is not None and not isinstance(returned, cst.Tuple):
-            raise Refusal("what it returns is no tensor")
-        return [], [tensor] if tensor is not None else []
-    later = {n.value for n in _later(site, run)}
+        parts = [e.value for e in returned.elements] if isinstance(returned, cst.Tuple) else [returned]
+        tensors = [_tensor(site.value(part)) for part in parts]
+        if any(t is None and not _gives_dense(site, part) for t, part in zip(tensors, parts, strict=True)):
+            raise Refusal("what it returns is not surely a tensor")
+        return [], [t for t in tensors if t is not None]
+    reads = _later(site, run)
+    later = {n.value for n in reads}
     found: list[str] = []
     values: list[Tensor] = []
     for name in sorted(sets & later):
-        loads = [n for n in site.loads(name) if n in _later(site, run)]
+        loads = [n for n in site.loads(name) if n in reads]
         known = [site.value(n) for n in loads]
         if any(k is None for k in known) or not all(_tensor(k) for k in known):
-            raise Refusal(f"`{name}`, which comes out of it, is not surely a tensor")
+            raise _Grow(_around(site, run, loads), f"`{name}`, which comes out of it, is not surely a tensor")
         found.append(name)
         values.append(_tensor(known[0]))  # type: ignore[arg-type]
     return found, values
+
+
+def _gives_dense(site: Site, node: cst.BaseExpression) -> bool:
+    """A product with a sparse matrix, or a function of one: a dense tensor."""
+    return isinstance(node, cst.Call) and site.tensor(node) is not None and has_dense_form(site, node)
+
+
+def _around(site: Site, run: list[Statement], loads: list[cst.Name]) -> Statement:
+    """The last statement of the run's block that holds one of some places; the run's own where none does."""
+    block = site.block(run[0])
+    holding = [s for s in block if any(n in loads for n in walk(s))]
+    outside = {n for n in loads if not any(n in set(walk(s)) for s in block)}
+    return holding[-1] if holding and not outside else run[0]
 
 
 def _tensor(value: Value | None) -> Tensor | None:

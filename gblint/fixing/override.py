@@ -369,8 +369,8 @@ def _renamed(copy: _Copy, names: _Names, name: str) -> str:
         line = lines[row - 1]
         lines[row - 1] = re.sub(rf"\bdef {re.escape(function.name)}\b", f"def {name}", line, count=1)
     for row, column, end, text in sorted(changes, reverse=True):
-        line = lines[row - 1].encode()
-        lines[row - 1] = (line[:column] + text.encode() + line[end:]).decode()
+        data = lines[row - 1].encode()
+        lines[row - 1] = (data[:column] + text.encode() + data[end:]).decode()
     return "".join(line for row, line in enumerate(lines, 1) if row not in dropped)
 
 

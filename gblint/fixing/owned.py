@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gblint.fixing.flow import reads
 from gblint.fixing.masked import bound_to, mask_of
+from gblint.fixing.site import Refusal
 from gblint.interpreter.walk import walk
 
 if TYPE_CHECKING:
@@ -35,6 +37,34 @@ def is_own(site: Site, name: cst.BaseExpression) -> bool:
         if (early or (loop is not None and loop in site.ancestors(use))) and not _is_harmless(site, use):
             return False
     return True
+
+
+VIEWS = frozenset(
+    "view reshape flatten unflatten squeeze unsqueeze t transpose permute expand expand_as view_as diagonal unbind "
+    "chunk split narrow select detach contiguous to float type".split()
+)
+
+
+def only_read(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether the tensor that an expression gives is used as an operand or an argument and no more: nothing changes it,
+    and nothing that could is given it. Then it makes no difference if it shares memory."""
+    try:
+        return all(_is_reader(site, place) for place in reads(site, node))
+    except Refusal:
+        return False
+
+
+def _is_reader(site: Site, place: cst.BaseExpression) -> bool:
+    above = site.parent(place)
+    if isinstance(above, cst.BinaryOperation | cst.UnaryOperation | cst.Comparison | cst.ComparisonTarget):
+        return True
+    call = site.parent(above) if isinstance(above, cst.Attribute | cst.Arg) else None
+    if isinstance(above, cst.Attribute) and above.attr.value in ("shape", "dtype", "device"):
+        return True
+    if not isinstance(call, cst.Call) or not site.callee(call).startswith("torch."):
+        return False
+    last = site.callee(call).rpartition(".")[2]
+    return only_read(site, call) if last in VIEWS else not last.endswith("_")
 
 
 def _is_captured(site: Site, name: str) -> bool:

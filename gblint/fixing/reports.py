@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gblint.fixing.guards import Place
 from gblint.fixing.purity import walk_all
 from gblint.interpreter.values import Instance, members, type_name
 
@@ -63,6 +64,37 @@ def _is_logger(site: Site, node: cst.BaseExpression) -> bool:
 
 def _logs(instance: Instance) -> bool:
     return instance.base.startswith("logging.") or type_name(instance).endswith("Logger")
+
+
+def may_go(site: Site, small: cst.CSTNode) -> bool:
+    """Whether a statement only reports, and loses nothing but the message when it is left out."""
+    if not reports(site, small) or not isinstance(small, cst.Expr) or not isinstance(small.value, cst.Call):
+        return False
+    return harmless(site, [a.value for a in small.value.args])
+
+
+def only_reports(site: Site, branch: cst.If) -> bool:
+    """Whether an `if` holds nothing but reports and has no other branches."""
+    lines = branch.body.body
+    small = [s for line in lines for s in (line.body if isinstance(line, cst.SimpleStatementLine) else [line])]
+    return branch.orelse is None and all(may_go(site, s) for s in small)
+
+
+def with_neighbours(site: Site, line: Place) -> list[Place]:
+    """A statement that only reports with those next to it that do so too; any other statement alone."""
+    if not isinstance(line, cst.SimpleStatementLine) or not _line_may_go(site, line):
+        return [line]
+    block = site.block(line)
+    first = last = block.index(line)
+    while first > 0 and _line_may_go(site, block[first - 1]):
+        first -= 1
+    while last + 1 < len(block) and _line_may_go(site, block[last + 1]):
+        last += 1
+    return list(block[first : last + 1])
+
+
+def _line_may_go(site: Site, line: cst.CSTNode) -> bool:
+    return isinstance(line, cst.SimpleStatementLine) and all(may_go(site, s) for s in line.body)
 
 
 def harmless(site: Site, nodes: list[cst.CSTNode]) -> bool:

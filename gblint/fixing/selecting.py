@@ -9,7 +9,8 @@ import libcst as cst
 
 from gblint.findings.finding import Edit
 from gblint.fixing import forms
-from gblint.fixing.arms import WIDTH, Arm, Bind, Choice, Step, Write, bound_before, is_live, kind_of, wrapped
+from gblint.fixing.arms import WIDTH, Arm, Bind, Choice, Step, Write, kind_of, wrapped
+from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.purity import is_pure
 from gblint.fixing.site import Refusal, Statement
 from gblint.interpreter.values import Const, Plain, Tensor, members
@@ -82,7 +83,8 @@ class Selector:
                     raise Refusal(f"`{site.text(one)}` and `{site.text(other)}` have different shapes")
         leaves = [*yes.leaves, *no.leaves]
         if not all(forms.same_form(site, leaf, leaves[0]) for leaf in leaves[1:]):
-            self.doubts.append(f"`{_short(yes.text)}` and `{_short(no.text)}` must have one shape and dtype")
+            texts = [_short(site.text(c.leaves[0]) if len(c.leaves) == 1 else c.text) for c in (yes, no)]
+            self.doubts.append(f"`{texts[0]}` and `{texts[1]}` must have one shape and dtype")
         if "number" in kinds and "tensor" not in kinds:
             self.doubts.append("the number becomes a tensor without dimensions")
         if not forms.keeps_gradients(site, leaves):

@@ -76,9 +76,15 @@ def _function(selection: Selection, call: cst.Call, top: cst.BaseExpression) -> 
         return None
     if name == "torch.nn.functional.cross_entropy":
         return _cross_entropy(selection, call)
+    if name == "torch.bincount" and len(call.args) == 2 and call.args[0].value is top:
+        return Sink(call, "bincount", (top,)) if _minlength(call) is not None else None
     if name in (f"torch.{last}", f"torch.linalg.{last}") and call.args and call.args[0].value is top:
         return _reduction(site, call, last, call.args[1:], top)
     return None
+
+
+def _minlength(call: cst.Call) -> cst.BaseExpression | None:
+    return next((a.value for a in call.args if a.keyword is not None and a.keyword.value == "minlength"), None)
 
 
 def _cross_entropy(selection: Selection, call: cst.Call) -> Sink | None:
@@ -119,6 +125,8 @@ def full_size(selection: Selection, sink: Sink, where: str) -> str:
         return _count(selection, sink)
     if sink.name == "cross_entropy":
         return _ignoring(selection, sink)
+    if sink.name == "bincount":
+        return _counted(selection, sink, where)
     if sink.name in ELEMENT_LOSSES:
         return _loss(selection, sink, where)
     text, mask = selection.argument(inner), selection.mask_for(inner)
@@ -145,6 +153,25 @@ def _divisor(selection: Selection, sink: Sink, inner: cst.BaseExpression) -> str
     if extra > 1:
         selection.refuse("the mean is over several dimensions besides the masked ones")
     return f"({_sum_of_mask(selection)} * {selection.closed(inner)}.shape[-1])"
+
+
+def _counted(selection: Selection, sink: Sink, where: str) -> str:
+    """`torch.bincount` of masked numbers: what the mask leaves out counts nothing."""
+    call = sink.node
+    assert isinstance(call, cst.Call)
+    length = _minlength(call)
+    assert length is not None
+    inner = sink.inner[0]
+    if selection.trailing(inner):
+        selection.refuse("`torch.bincount` takes one dimension")
+    mask = as_tensor(selection.site.value(selection.mask))
+    flat = "" if mask is not None and mask.rank == 1 else ".flatten()"
+    selection.note("every number counted is taken to be below the length given")
+    own, _ = selection.site.refer("torch")
+    closed = selection.mask_text if _is_closed(selection.mask) else f"({selection.mask_text})"
+    index = f"{where}({selection.mask_text}, {selection.argument(inner)}, 0){flat}"
+    zeros = f"{own}.zeros({selection.site.flat(length)}, dtype={own}.long, device={closed}.device)"
+    return f"{zeros}.scatter_add_(0, {index}, {closed}{flat}.long())"
 
 
 def _count(selection: Selection, sink: Sink) -> str:

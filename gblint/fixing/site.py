@@ -206,7 +206,8 @@ class Site:
 
     def loop(self, node: cst.CSTNode) -> cst.For | cst.While | None:
         """The innermost loop round a node, inside the same function."""
-        return self.enclosing(node, cst.For, cst.While)
+        found: cst.For | cst.While | None = self.enclosing(node, cst.For, cst.While)  # type: ignore[assignment]
+        return found
 
     def calls(self, within: Iterable[cst.CSTNode]) -> Iterator[cst.Call]:
         """The calls in some nodes, nested functions left out."""

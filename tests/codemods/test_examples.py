@@ -164,10 +164,11 @@ def _selected(request: pytest.FixtureRequest) -> Iterator[tuple[type[Codemod], E
 @pytest.mark.parametrize(("codemod", "example"), RUN)
 def test_dynamo_agrees_with_codemod(codemod: type[Codemod], example: Example, runs: dict[str, Runs]) -> None:
     before, after, eager = runs[example.before]
-    assert before.breaks, "the program does not break"
-    assert (before.error, after.error, eager.error) == ("", "", "")
-    assert after.breaks == ()
+    assert before.breaks or before.silent, "the program does not break"
+    assert (after.error, eager.error) == ("", "")
+    assert (after.breaks, after.silent) == ((), ())
     assert after.traced
-    assert result(before), "no `checksum` line is printed"
-    assert result(after) == result(before)
-    assert result(eager) == result(before)
+    assert result(eager), "no `checksum` line is printed"
+    assert result(after) == result(eager)
+    if not before.error:  # some breaks stop the program, and what it would have given is not known
+        assert result(eager) == result(before)

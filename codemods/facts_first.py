@@ -1,0 +1,192 @@
+"""The parts of an `and` or `or` change places: facts that Python settles come first.
+
+What it does:
+    `if (x > 0).any() and self.training:` becomes `if self.training and (x > 0).any():`. Where the fact decides, the
+    tensor is never asked and nothing breaks.
+Applicability:
+    Safe where all parts are without effect and the parts that move in front raise nothing. Unsafe where one of them may
+    raise an error that the part before it kept away.
+Preconditions:
+    A fact about Python stands behind a test of a tensor; no part has an effect.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gblint.codemod_api import (
+    Codemod,
+    CodemodMeta,
+    Declined,
+    Example,
+    Repair,
+    Site,
+    is_pure,
+    is_tensor_test,
+    raises_nothing,
+    require,
+    tested,
+    walk,
+)
+
+
+class FactsFirst(Codemod):
+    """Tests that ask a tensor before they ask Python."""
+
+    meta = CodemodMeta(
+        name="facts-first",
+        summary="facts that Python settles are tested before tensors",
+        fixes=("branch-on-tensor", "read-tensor-value"),
+        rank=5,
+    )
+
+    EXAMPLES = (
+        Example(
+            """
+import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.clip = False
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x):
+        x = self.linear(x)
+        if (x > 3).any() and self.clip:
+            x = x.clamp(max=3)
+        return x
+
+torch.manual_seed(0)
+head = torch.compile(Head())
+print(f"checksum {head(torch.ones(1, 2)).sum().item():.4f}")
+""",
+            """
+import torch
+from torch import nn
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.clip = False
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x):
+        x = self.linear(x)
+        if self.clip and (x > 3).any():
+            x = x.clamp(max=3)
+        return x
+
+torch.manual_seed(0)
+head = torch.compile(Head())
+print(f"checksum {head(torch.ones(1, 2)).sum().item():.4f}")
+""",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, always: bool):
+    y = x + 1
+    if y.sum() < 0 or y.max() > 9 or always:
+        y = y * 2
+    return y
+
+print("checksum", f(torch.ones(2), True).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, always: bool):
+    y = x + 1
+    if always or y.sum() < 0 or y.max() > 9:
+        y = y * 2
+    return y
+
+print("checksum", f(torch.ones(2), True).sum().item())
+""",
+        ),
+    )
+    DECLINES = (
+        Declined(
+            """
+import torch
+
+def noted(names):
+    names.append("x")
+    return False
+
+@torch.compile
+def f(x: torch.Tensor, names: list):
+    if x.sum() > 0 and noted(names):
+        x = x + 1
+    return x * 2
+
+f(torch.ones(2), [])
+""",
+            "may have an effect",
+        ),
+    )
+
+    def repair(self, site: Site) -> Repair | None:
+        if not isinstance(site.node, cst.BaseExpression):
+            return None
+        holder, _ = tested(site)
+        if holder is None:
+            return None
+        whole = _innermost(site, site.node)
+        if whole is None:
+            return None
+        parts = _parts(whole, type(whole.operator))
+        asked = [is_tensor_test(site, p) for p in parts]
+        first = asked.index(True)
+        late = [p for p, tensor in zip(parts, asked, strict=True) if not tensor and parts.index(p) > first]
+        if not late:
+            return None
+        require(is_pure(site, parts), "a part of the test may have an effect")
+        rest = [p for p in parts if p not in late]
+        ordered = [*parts[:first], *late, *rest[first:]]
+        doubt = "" if all(_is_total(site, p) for p in late) else "; an error in a part that was skipped would be raised"
+        word = " and " if isinstance(whole.operator, cst.And) else " or "
+        text = word.join(_operand(site, p) for p in ordered)
+        message = f"test facts about Python before tensors{doubt}"
+        return Repair("unsafe" if doubt else "safe", message, [site.replace(whole, text)])
+
+
+def _innermost(site: Site, node: cst.CSTNode) -> cst.BooleanOperation | None:
+    """The `and` or `or` that a test of a tensor is part of, with all its operands of the same kind."""
+    above = site.parent(node)
+    while above is not None and not isinstance(above, cst.BooleanOperation):
+        if not isinstance(above, cst.UnaryOperation | cst.Comparison | cst.ComparisonTarget | cst.Call | cst.Arg):
+            return None
+        above = site.parent(above)
+    outer = site.parent(above) if above is not None else None
+    while (
+        isinstance(above, cst.BooleanOperation)
+        and isinstance(outer, cst.BooleanOperation)
+        and type(outer.operator) is type(above.operator)
+        and not above.lpar
+    ):
+        above, outer = outer, site.parent(outer)
+    return above if isinstance(above, cst.BooleanOperation) else None
+
+
+def _parts(node: cst.BaseExpression, operator: type[cst.BaseBooleanOp]) -> list[cst.BaseExpression]:
+    if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, operator):
+        return [*_parts(node.left, operator), *_parts(node.right, operator)]
+    return [node]
+
+
+def _operand(site: Site, node: cst.BaseExpression) -> str:
+    loose = isinstance(node, cst.BooleanOperation | cst.IfExp | cst.Lambda) and not node.lpar
+    return f"({site.flat(node)})" if loose else site.flat(node)
+
+
+def _is_total(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether a fact can be asked for without the tests in front of it: names, attributes of `self`, comparisons."""
+    inner = [n.value for n in walk(node) if isinstance(n, cst.Attribute)]
+    known = all((isinstance(n, cst.Name) and n.value == "self") or site.value(n) is not None for n in inner)
+    return known and raises_nothing(site, node)
