@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +11,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gblint.findings.finding import Finding
+from gblint.index.cache import content_digest
 
 if TYPE_CHECKING:
     from gblint.analysis import Settings
     from gblint.index.model import ModuleInfo
-    from gblint.index.project import Project
+    from gblint.index.project import Dependencies, Project
     from gblint.interpreter.machine import Machine
 
 _SETS = ("_logging_functions", "_logger_methods")  # settings of Dynamo that are sets
@@ -26,6 +28,7 @@ class UnitResult(msgspec.Struct, gc=False):
     reached: functions entered with known arguments, as (path, qualname). calls: the packed `callgraph.Calls` of its
     roots, unpacked only by who asks for the graph. files: digests by path of all files that were read; asked:
     modules looked for, as (folder of the importer, name), found in `places`; signature: of the project at that time.
+    parts: what of the other files was used, packed (see `_pack`).
     """
 
     path: str
@@ -44,8 +47,10 @@ class UnitResult(msgspec.Struct, gc=False):
     asked: list[tuple[str, str]] = []
     places: str = ""
     signature: str = ""
+    parts: bytes = b""
 
 
+_PARTS = msgspec.msgpack.Decoder(tuple[list[str], list[tuple[str, list[int], str]]])
 _DECODER = msgspec.msgpack.Decoder(UnitResult)
 _ENCODER = msgspec.msgpack.Encoder()
 
@@ -58,6 +63,7 @@ class Worker:
         self.settings = settings
         self._machine: Machine | None = None
         self._package_settings: dict[str, dict[str, str]] | None = None
+        self._added: dict[tuple[str, str], frozenset[str] | None] = {}
         self._key = settings_key(settings) if project.cache is not None else ""
 
     # -- cache -----------------------------------------------------------------------------------------------------
@@ -75,14 +81,51 @@ class Worker:
         except msgspec.DecodeError:
             return None
         digest = self.project.digest
-        if any(digest(path) != known for path, known in result.files):
+        changed = [(path, known) for path, known in result.files if digest(path) != known]
+        if changed and not self._all_the_same(result, changed):
             return None
-        if result.signature != self.project.signature:
-            if self.project.places(result.asked) != result.places:
-                return None
+        moved = result.signature != self.project.signature
+        if moved and self.project.places(result.asked) != result.places:
+            return None
+        if moved or changed:
             result.signature = self.project.signature
+            result.files = [(path, digest(path)) for path, _ in result.files]
             self.remember(info, mode, result)
         return result
+
+    def _all_the_same(self, result: UnitResult, changed: list[tuple[str, str]]) -> bool:
+        """Whether files have changed only where the result did not look."""
+        missing, parts = _PARTS.decode(result.parts) if result.parts else ([], [])
+        spans = {path: (rows, known) for path, rows, known in parts}
+        for path, known in changed:
+            added = None if path == result.path else self._added_names(path, known)
+            if added is None or not added.isdisjoint(missing) or (added and self._sees_all(result, added)):
+                return False
+            rows, text = spans.get(path, ([], ""))
+            info = self.project.info(path)
+            texts = (self.project.lines(info, start, end) for start, end in zip(rows[::2], rows[1::2], strict=True))
+            if rows and _digest_of(map(_text_digest, texts)) != text:
+                return False
+        return True
+
+    def _added_names(self, path: str, known: str) -> frozenset[str] | None:
+        """The names that are new in a file since its content was `known`; None if other files may see more of it."""
+        key = path, known
+        if key not in self._added:
+            from gblint.index.outline import added_names
+
+            new = self.project.info(path)
+            cache = self.project.cache
+            old = cache.load(known, new.name, new.package) if cache is not None and not new.error else None
+            self._added[key] = added_names(old, new) if old is not None else None
+        return self._added[key]
+
+    def _sees_all(self, result: UnitResult, added: frozenset[str]) -> bool:
+        """Whether a public name that is new may come in by a star import and stand before another."""
+        if all(name.startswith("_") for name in added):
+            return False
+        infos = (self.project.info(path) for path, _ in result.files)
+        return any(b.guard != "typing" for info in infos for b in info.bindings.get("*", ()))
 
     def remember(self, info: ModuleInfo, mode: str, result: UnitResult) -> None:
         """Keep a result for the next run."""
@@ -126,7 +169,7 @@ class Worker:
             roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut,
             [*roots.internal, *sorted(machine.rule_errors)],
             roots.by_script, sorted((p, self.project.digest(p)) for p in used.files),
-            asked, self.project.places(asked), self.project.signature,
+            asked, self.project.places(asked), self.project.signature, _pack(used, info.path),
         )  # fmt: skip
         machine.release()
         return result
@@ -172,6 +215,29 @@ class Worker:
                     known = self._package_settings.setdefault(other.name.partition(".")[0], {})
                     known.update(_set(other))
         return self._package_settings
+
+
+def _pack(used: Dependencies, own: str) -> bytes:
+    """Names looked for in vain, and for every other file the rows that were read (first and last of each stretch) with
+    a digest of their text."""
+    spans: dict[str, list[tuple[int, int, str]]] = {}
+    for path, start, end, digest in used.spans:
+        if path != own:
+            spans.setdefault(path, []).append((start, end, digest))
+    parts = []
+    for path, found in sorted(spans.items()):
+        found.sort()
+        rows = [row for start, end, _ in found for row in (start, end)]
+        parts.append((path, rows, _digest_of(digest for _, _, digest in found)))
+    return _ENCODER.encode((sorted(used.missing), parts))
+
+
+def _text_digest(text: str) -> str:
+    return content_digest(text.encode("utf-8", "surrogatepass"))[:16]
+
+
+def _digest_of(digests: Iterable[str]) -> str:
+    return content_digest(" ".join(digests).encode())
 
 
 def _set(info: ModuleInfo, everywhere: bool = False) -> dict[str, str]:

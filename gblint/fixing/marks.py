@@ -12,7 +12,7 @@ from gblint.interpreter.values import Function
 
 def marked(site: Site) -> Function | None:
     """The function with a mark whose call the finding is about."""
-    return site.machine.marked.get(site.node)
+    return site.machine.marked.get(site.seen(site.node))
 
 
 def definition(site: Site, function: Function) -> tuple[Site, cst.FunctionDef]:

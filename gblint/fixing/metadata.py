@@ -35,7 +35,7 @@ def reads_contents(site: Site, nodes: list[cst.CSTNode]) -> bool:
     broken = {draft.node for draft in site.machine.drafts.by_place.values()}
     broken = {n for n in broken if not (isinstance(n, cst.Call) and has_dense_form(site, n))}
     inside = [n for node in nodes for n in walk(node)]
-    if any(n in broken for n in inside):
+    if any(site.seen(n) in broken for n in inside):
         return True
     breaking = breaking_functions(site)
     for node in inside:

@@ -20,7 +20,8 @@ MOST_FILES = 600  # that are searched for a name
 
 def at(site: Site, module: ModuleInfo, start: int, end: int) -> Site:
     """A site over other rows of the project; its node is the first statement there. Raises Refusal."""
-    chunk = chunk_of(site.machine, module, start, end)
+    found = chunk_of(site.machine, module, start, end)
+    chunk = found.written if found is not None else None
     if chunk is None or not chunk.body:
         raise Refusal(f"{os.path.basename(module.path)} could not be read")
     return Site(site.machine, chunk, chunk.body[0], site.finding, site.options)
@@ -114,7 +115,7 @@ def _lines_with(site: Site, name: str) -> Iterator[tuple[str, str]]:
         if path != site.module.path and not _close(site, path):
             continue
         module = machine.project.info(path)
-        for line in machine.project.lines(module, 1, module.rows + 1).split("\n"):
+        for line in machine.project.text(module).split("\n"):
             if pattern.search(line):
                 yield path, line
 

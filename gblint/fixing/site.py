@@ -20,6 +20,7 @@ from gblint.interpreter.values import (
     Unknown,
     Value,
     as_tensor,
+    join_all,
     members,
 )
 from gblint.interpreter.walk import children, walk, walk_scope
@@ -50,8 +51,8 @@ class Site:
         self, machine: Machine, chunk: Chunk, node: cst.CSTNode, finding: Finding, options: dict[str, str]
     ) -> None:
         self._machine = machine
-        self.chunk = chunk
-        self.node = node
+        self.chunk = chunk.written
+        self.node = self.chunk.of_seen(node)
         self.finding = finding
         self.options = options
 
@@ -83,7 +84,12 @@ class Site:
 
     def value(self, node: cst.CSTNode) -> Value | None:
         """What an expression was on all traced runs; None if it never ran."""
-        return self._machine.values.get(node)
+        found = self._machine.values.get(id(self.seen(node)))
+        return join_all(found) if found else None
+
+    def seen(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The node that the interpreter ran for one of the source."""
+        return self.chunk.seen(node)
 
     def tensor(self, node: cst.CSTNode) -> Tensor | None:
         """The tensor an expression surely is; None if it may be anything else."""

@@ -45,14 +45,22 @@ class Resolved(NamedTuple):
 
 @dataclass
 class Dependencies:
-    """What an answer rested on: paths of the files used, and (folder of the importer, module) looked for."""
+    """What an answer rested on.
+
+    files: paths of those used. asked: (folder of the importer, module) looked for. spans: the stretches of files whose
+    text was read, as (path, first row, last row, digest). missing: module-level names looked for in vain.
+    """
 
     files: set[str] = field(default_factory=set)
     asked: set[tuple[str, str]] = field(default_factory=set)
+    spans: set[tuple[str, int, int, str]] = field(default_factory=set)
+    missing: set[str] = field(default_factory=set)
 
     def update(self, other: Dependencies) -> None:
         self.files |= other.files
         self.asked |= other.asked
+        self.spans |= other.spans
+        self.missing |= other.missing
 
 
 class Project:
@@ -176,6 +184,13 @@ class Project:
             self._lines.move_to_end(info.path)
         return "\n".join(lines[max(start - 1, 0) : end])
 
+    def text(self, info: ModuleInfo) -> str:
+        """The whole text of a file, all of which the answer then rests on."""
+        last = info.rows + 1
+        text = self.lines(info, 1, last)
+        self.note_span(info.path, 1, last, content_digest(text.encode("utf-8", "surrogatepass"))[:16])
+        return text
+
     @contextmanager
     def track(self) -> Iterator[Dependencies]:
         """Record, while active, what every answer rests on; recorders nest, and an outer one sees it all."""
@@ -192,6 +207,16 @@ class Project:
         """Record that an answer kept from before, which rested on `used`, is used again."""
         if self._recorders:
             self._recorders[-1].update(used)
+
+    def note_span(self, path: str, start: int, end: int, digest: str) -> None:
+        """Record that the text of some rows was read."""
+        if self._recorders:
+            self._recorders[-1].spans.add((path, start, end, digest))
+
+    def note_missing(self, name: str) -> None:
+        """Record that no module-level name was found."""
+        if self._recorders:
+            self._recorders[-1].missing.add(name)
 
     def _load(self, path: str) -> ModuleInfo:
         name, package = self.layout.name(path)
@@ -292,6 +317,8 @@ class _Search:
         self.depth += 1
         found = self._bound(info, name) or self.lazy(info, name) or self.star(info, name)
         self.depth -= 1
+        if found is None:
+            self.project.note_missing(name)
         return found
 
     def _bound(self, info: ModuleInfo, name: str) -> Resolved | None:

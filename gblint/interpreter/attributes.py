@@ -181,6 +181,7 @@ def _store_instance(machine: Machine, frame: Frame, receiver: Instance, name: st
 
 def set_plainly(frame: Frame, receiver: Instance, name: str, value: Value) -> None:
     """object.__setattr__: the attribute of an object, its class not asked."""
+    receiver.form = 0
     old = receiver.attrs.get(name)
     if isinstance(value, Tensor) and value.role == "result" and not frame.traced:
         value = Tensor(value.c, value.dtype, value.rank, "", value.subclass, value.origin)

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from gblint.index.model import ClassInfo
 from gblint.interpreter.events import Call, Construct, Entry
 from gblint.interpreter.frame import Frame
-from gblint.interpreter.functions import chunk_of, method_value, tree_of
+from gblint.interpreter.functions import call_key, chunk_of, method_value, tree_of
 from gblint.interpreter.values import (
     Bound,
     Class,
@@ -458,6 +458,10 @@ def construct(
         made = machine.call(frame, maker, [cls, *args], kwargs, node, opaque)
         return made if not isinstance(made, Unknown) else instance
     init = class_attr(machine, cls, "__init__")
+    key = _sample_key(machine, frame, cls, args, kwargs) if kind == "module" and not opaque else None
+    sample = machine.samples.get(key)
+    if sample is not None:
+        return sample.another(instance)
     if isinstance(init, Function | Partial | Bound):
         machine.drafts.open_log(frame)
         try:
@@ -468,7 +472,40 @@ def construct(
             enter_again(machine, frame, init, node)
     else:
         instance.open = True
+    if key is not None:
+        instance.form = len(machine.samples) + 1
+        machine.samples[key] = Sample(instance)
     return instance
+
+
+class Sample:
+    """A module that nobody is seen to make, as its constructor left it: others made with like arguments are like it.
+
+    They have their attributes to themselves and share the modules in them.
+    """
+
+    __slots__ = ("attrs", "flags", "form", "given", "open")
+
+    def __init__(self, made: Instance) -> None:
+        self.attrs = dict(made.attrs)
+        self.flags = frozenset(made.flags)
+        self.form = made.form
+        self.open = made.open
+        self.given = (made.args, made.kwargs)  # kept because keys name objects by their addresses
+
+    def another(self, instance: Instance) -> Instance:
+        """The object that the constructor would make of a new one."""
+        instance.attrs.update(self.attrs)
+        instance.flags |= self.flags
+        instance.form, instance.open = self.form, self.open
+        return instance
+
+
+def _sample_key(machine: Machine, frame: Frame, cls: Class, args: list[Value], kwargs: dict[str, Value]) -> Any:
+    """What tells whether a module was made before; None if this one is made by code that is seen to run."""
+    if not machine.guessing or frame.traced or cls.closure is not None:
+        return None
+    return (cls.module.path, cls.info.start, call_key(args, kwargs, False, False))
 
 
 def enter_again(machine: Machine, frame: Frame, init: Function, node: cst.CSTNode) -> None:

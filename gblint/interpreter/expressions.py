@@ -54,13 +54,16 @@ BUILTIN_NAMES = frozenset(dir(builtins))
 
 def evaluate(machine: Machine, frame: Frame, node: cst.BaseExpression) -> Value:
     """The abstract value of an expression; its effects and events happen on the way."""
-    handler = _EVALUATORS.get(type(node))
+    handler = _EVALUATORS.get(node.__class__)
     if handler is None:
         return Unknown(type(node).__name__)
     value = handler(machine, frame, node)
     if frame.traced:
-        known = machine.values.get(node)
-        machine.values[node] = value if known is None or known is value else join(known, value)
+        known = machine.values.get(id(node))
+        if known is None:
+            machine.values[id(node)] = [value]
+        elif known[-1] is not value:
+            known.append(value)
     return value
 
 
@@ -114,15 +117,14 @@ def _note_unbound(machine: Machine, frame: Frame, node: cst.Name) -> None:
         machine.emit(frame, "globals", Globals(node, "unbound", node.value))
 
 
+_KEYWORDS = {"True": TRUE, "False": FALSE, "None": NONE}
+
+
 def _name(machine: Machine, frame: Frame, node: cst.Name) -> Value:
     name = node.value
-    if name == "True":
-        return TRUE
-    if name == "False":
-        return FALSE
-    if name == "None":
-        return NONE
-    value = load_name(machine, frame, name)
+    value = frame.env.names.get(name)
+    if value is None or frame.global_names:
+        value = _KEYWORDS.get(name) or load_name(machine, frame, name)
     if isinstance(value, Unknown) and value.reason.endswith(UNDEFINED):
         _note_unbound(machine, frame, node)
     return value
@@ -472,28 +474,28 @@ def call_arguments(machine: Machine, frame: Frame, nodes: Any) -> tuple[list[Val
     opaque = False
     for arg in nodes:
         value = evaluate(machine, frame, arg.value)
-        if arg.star == "*":
+        if not arg.star:
+            if arg.keyword is None:
+                args.append(value)
+            else:
+                kwargs[arg.keyword.value] = value
+        elif arg.star == "*":
             inner = iterate(machine, frame, value, arg.value)
             if isinstance(inner, list):
                 args.extend(inner)
             else:
                 opaque = True
-        elif arg.star == "**":
-            if isinstance(value, Mapping):
-                kwargs.update({k: v for k, v in value.items.items() if isinstance(k, str)})
-                opaque = opaque or not value.exact
-            else:
-                opaque = True
-        elif arg.keyword is not None:
-            kwargs[arg.keyword.value] = value
+        elif isinstance(value, Mapping):
+            kwargs.update({k: v for k, v in value.items.items() if isinstance(k, str)})
+            opaque = opaque or not value.exact
         else:
-            args.append(value)
+            opaque = True
     return args, kwargs, opaque
 
 
 def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
     func = node.func
-    if not node.args and isinstance(func, cst.Name) and func.value == "super":
+    if not node.args and func.__class__ is cst.Name and func.value == "super":
         return super_value(machine, frame)
     callee = evaluate(machine, frame, func)
     args, kwargs, opaque = call_arguments(machine, frame, node.args)
@@ -550,10 +552,10 @@ def _is_object(machine: Machine, frame: Frame, node: cst.BaseExpression) -> bool
 def dotted_path(node: cst.BaseExpression) -> str:
     """ "self.a.b" for a chain of attributes on a name, else ""."""
     parts: list[str] = []
-    while isinstance(node, cst.Attribute):
+    while node.__class__ is cst.Attribute:
         parts.append(node.attr.value)
         node = node.value
-    if not isinstance(node, cst.Name):
+    if node.__class__ is not cst.Name:
         return ""
     parts.append(node.value)
     return ".".join(reversed(parts))

@@ -125,7 +125,7 @@ def call(
         return tensors.method(machine, frame, name.rpartition(".")[2], receiver, args, kwargs, node, opaque)
     if name.startswith("torch.Tensor.") and receiver is None and args and as_tensor(args[0]) is not None:
         return tensors.method(machine, frame, name.rpartition(".")[2], args[0], args[1:], kwargs, node, opaque)
-    if is_true(kwargs.get("requires_grad")):
+    if kwargs and is_true(kwargs.get("requires_grad")):
         machine.gradients = True
     if frame.pure:
         effects.note_call(machine, frame, name, args, kwargs, node)
@@ -133,7 +133,7 @@ def call(
         args = [_taken_as_tensor(machine, name, args[0]), *args[1:]]
     site = Site(machine, frame, name, args, kwargs, node, receiver, opaque)
     answer = None
-    if name not in QUIET:
+    if frame.traced and name not in QUIET and machine.table.for_callee(name):
         answer = machine.emit_call(frame, Call(node, name, args, kwargs, receiver, opaque))
         if answer is not None and answer.result is not None:
             return answer.result

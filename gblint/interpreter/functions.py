@@ -111,7 +111,9 @@ def tree_of(machine: Machine, function: Function) -> FunctionTree | None:
         return _nested_tree(machine, function)
     key = (function.module.path, function.info.start)
     tree = machine.trees.get(key)
-    if tree is None:
+    if tree is not None:
+        tree.chunk.note(machine.project)
+    else:
         chunk = chunk_of(machine, function.module, function.info.start, function.info.end)
         node = _first_def(chunk, function.name) if chunk is not None else None
         if chunk is None or node is None:
@@ -123,13 +125,16 @@ def tree_of(machine: Machine, function: Function) -> FunctionTree | None:
 def chunk_of(machine: Machine, module: ModuleInfo, start: int, end: int) -> Chunk | None:
     """Rows of a module as a parsed chunk; None if libcst cannot parse them."""
     key = (module.path, start)
-    if key in machine.chunks:
-        return machine.chunks[key]
+    known = machine.chunks.get(key)
+    if known is not None:
+        known.note(machine.project)
+        return known
     try:
         chunk = machine.forest.chunk(module, start, machine.project.lines(module, start, end))
     except (cst.ParserSyntaxError, OSError, IndexError):
         return None
     machine.chunks[key] = chunk
+    chunk.note(machine.project)
     return chunk
 
 
@@ -170,7 +175,7 @@ def shape(value: Value, depth: int = 0) -> Any:
     if isinstance(value, Plain):
         return ("P", value.type, value.symbolic)
     if isinstance(value, Instance):
-        return ("I", id(value))
+        return ("F", value.form) if value.form else ("I", id(value))
     if isinstance(value, Function):
         return identity(value)
     if isinstance(value, External):

@@ -115,7 +115,8 @@ class Machine:
         self.class_values: dict[tuple[str, str], Class] = {}
         self.function_values: dict[tuple[str, int], Value] = {}
         self.instances: dict[Any, Instance] = {}
-        self.values: dict[cst.CSTNode, Value] = {}  # of traced expressions, over all runs: what codemods go by
+        self.samples: dict[Any, classes.Sample] = {}  # what constructors of modules left, by class and arguments
+        self.values: dict[int, list[Value]] = {}  # of traced expressions, over all runs: what codemods go by
         self.marked: dict[cst.CSTNode, Function] = {}  # what has a mark, by the node that calls it
         self.reached: set[tuple[str, str]] = set()
         self.executed: set[tuple[str, str, int]] = set()
@@ -401,6 +402,7 @@ class Machine:
             return Const("__main__" if module.path == self.script else module.name)
         key = (module.path, name)
         if key in self.absent_globals:
+            self.project.note_missing(name)
             return None
         if key in self.pending_globals:
             return Unknown(f"{name} refers to itself")
@@ -411,6 +413,7 @@ class Machine:
             self.pending_globals.discard(key)
         if value is None:
             self.absent_globals.add(key)
+            self.project.note_missing(name)
         if value is not None:
             env.names[name] = value
         return value

@@ -9,25 +9,41 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gblint.index.cache import content_digest
+from gblint.interpreter.trees import NotCovered, Places, pairs, read
+
 if TYPE_CHECKING:
     from libcst.metadata import CodeRange
 
     from gblint.index.model import ModuleInfo
+    from gblint.index.project import Project
     from gblint.interpreter.positions import Positions
 
 WRAPPER = "if True:\n"  # what indented text is put under to be parsed
 
 
 class Tree:
-    """A parsed text and, once somebody asks, the positions of its nodes."""
+    """A parsed text and, once somebody asks, the positions of its nodes.
 
-    __slots__ = ("_positions", "module", "shift", "text")
+    places: what `trees.read` gave besides the module; None if libcst parsed the text.
+    """
 
-    def __init__(self, module: cst.Module, shift: int, text: str) -> None:
+    __slots__ = ("_digest", "_positions", "_written", "module", "shift", "text")
+
+    def __init__(self, module: cst.Module, shift: int, text: str, places: Places | None = None) -> None:
         self.module = module
         self.shift = shift
         self.text = text
-        self._positions: Positions | None = None
+        self._positions: Positions | Places | None = places
+        self._digest = ""
+        self._written: Written | None = None
+
+    @property
+    def digest(self) -> str:
+        """The name of the text."""
+        if not self._digest:
+            self._digest = content_digest(self.text.encode("utf-8", "surrogatepass"))[:16]
+        return self._digest
 
     def position(self, node: cst.CSTNode) -> CodeRange | None:
         """The range of a node, rows counted in the parsed text."""
@@ -36,6 +52,48 @@ class Tree:
 
             self._positions = Positions(self.module, WRAPPER * self.shift + self.text)
         return self._positions.get(node)
+
+
+    @property
+    def written(self) -> Tree:
+        """The tree with everything that stands in the text, for who edits it."""
+        if not isinstance(self._positions, Places):
+            return self
+        if self._written is None:
+            try:
+                self._written = Written(self, self._positions)
+            except cst.ParserSyntaxError:
+                return self
+        return self._written
+
+
+class Written(Tree):
+    """The tree that libcst's own parser gives for a text, beside the one that was run.
+
+    of_seen, seen: the nodes of either tree by those of the other.
+    """
+
+    __slots__ = ("_places", "of_seen", "seen")
+
+    def __init__(self, tree: Tree, places: Places) -> None:
+        with _unchecked():
+            module = cst.parse_module(WRAPPER * tree.shift + tree.text)
+        super().__init__(module, tree.shift, tree.text)
+        self._places = places
+        self.of_seen: dict[int, cst.CSTNode] = {}
+        self.seen: dict[int, cst.CSTNode] = {}
+        for node, ran in pairs(module, tree.module):
+            self.of_seen[id(ran)] = node
+            self.seen[id(node)] = ran
+
+    def position(self, node: cst.CSTNode) -> CodeRange | None:
+        """The range of a node, rows counted in the parsed text."""
+        if isinstance(node, cst.BaseExpression | cst.BaseSmallStatement):
+            ran = self.seen.get(id(node))
+            found = self._places.get(ran) if ran is not None else None
+            if found is not None:
+                return found
+        return super().position(node)
 
 
 class Chunk:
@@ -50,6 +108,24 @@ class Chunk:
         self.module = module
         self.first = first
         self.tree = tree
+
+    @property
+    def written(self) -> Chunk:
+        """The same stretch with the tree of its text as it is written."""
+        return Chunk(self.module, self.first, self.tree.written)
+
+    def seen(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The node that was run for one of the written text."""
+        return self.tree.seen.get(id(node), node) if isinstance(self.tree, Written) else node
+
+    def of_seen(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The node of the written text for one that was run."""
+        return self.tree.of_seen.get(id(node), node) if isinstance(self.tree, Written) else node
+
+    def note(self, project: Project) -> None:
+        """Record that an answer rests on this text."""
+        end = self.first + self.tree.text.count("\n")
+        project.note_span(self.module.path, self.first, end, self.tree.digest)
 
     @property
     def body(self) -> list[cst.BaseStatement]:
@@ -97,7 +173,11 @@ class Forest:
         self.parsed += 1
         shift = 1 if text[:1] in " \t" else 0
         with _unchecked():
-            return Tree(cst.parse_module(WRAPPER * shift + text), shift, text)
+            try:
+                module, places = read(WRAPPER * shift + text)
+                return Tree(module, shift, text, places)
+            except (NotCovered, SyntaxError, ValueError, RecursionError):
+                return Tree(cst.parse_module(WRAPPER * shift + text), shift, text)
 
     def _keep(self, text: str, tree: Tree) -> None:
         self._trees[text] = tree

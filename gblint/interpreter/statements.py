@@ -39,25 +39,25 @@ UNROLL = 4  # exact items a for loop is run over one by one
 
 def execute(machine: Machine, frame: Frame, body: cst.BaseSuite) -> bool:
     """Run a suite; False if it ends in return, raise, break or continue on every path."""
-    return all(execute_statement(machine, frame, statement) for statement in body.body)
+    for statement in body.body:  # noqa: SIM110 - a generator costs a call for each
+        if not execute_statement(machine, frame, statement):
+            return False
+    return True
 
 
 def execute_statement(machine: Machine, frame: Frame, statement: cst.CSTNode) -> bool:
     """Run one statement."""
     machine.step()
-    executor = _COMPOUND.get(type(statement))
-    if executor is not None:
-        return executor(machine, frame, statement)
-    return _small(machine, frame, statement)
+    executor = _EXECUTORS.get(statement.__class__)
+    return executor(machine, frame, statement) if executor is not None else True
 
 
 def _line(machine: Machine, frame: Frame, node: cst.SimpleStatementLine) -> bool:
-    return all(_small(machine, frame, small) for small in node.body)
-
-
-def _small(machine: Machine, frame: Frame, statement: cst.CSTNode) -> bool:
-    executor = _SMALL.get(type(statement))
-    return executor(machine, frame, statement) if executor is not None else True
+    for small in node.body:
+        executor = _EXECUTORS.get(small.__class__)
+        if executor is not None and not executor(machine, frame, small):
+            return False
+    return True
 
 
 # -- simple statements --------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _aug_assign(machine: Machine, frame: Frame, node: cst.AugAssign) -> bool:
 
 def assign(machine: Machine, frame: Frame, target: cst.BaseExpression, value: Value) -> None:
     """Bind a target (name, attribute, subscript, tuple, starred) to a value."""
-    if isinstance(target, cst.Name):
+    if target.__class__ is cst.Name:
         store_name(machine, frame, target.value, value, target)
     elif isinstance(target, cst.Attribute):
         receiver = evaluate(machine, frame, target.value)
@@ -217,6 +217,7 @@ def _delete(machine: Machine, frame: Frame, node: cst.Del) -> bool:
             if machine.listens(frame, "delete"):
                 machine.emit(frame, "delete", Delete(node, "attribute", target.attr.value))
             if isinstance(receiver, Instance):
+                receiver.form = 0
                 receiver.attrs.pop(target.attr.value, None)
         elif isinstance(target, cst.Subscript):
             base = evaluate(machine, frame, target.value)
@@ -699,7 +700,7 @@ def _loose_names(pattern: cst.CSTNode) -> dict[str, Value]:
     return names
 
 
-_SMALL: dict[type, Executor] = {
+_EXECUTORS: dict[type, Executor] = {
     cst.Expr: _expr,
     cst.Assign: _assign,
     cst.AnnAssign: _ann_assign,
@@ -714,8 +715,6 @@ _SMALL: dict[type, Executor] = {
     cst.Nonlocal: _nonlocal,
     cst.Import: _import,
     cst.ImportFrom: _import_from,
-}
-_COMPOUND: dict[type, Executor] = {
     cst.SimpleStatementLine: _line,
     cst.FunctionDef: _function_def,
     cst.ClassDef: _class_def,

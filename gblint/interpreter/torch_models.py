@@ -57,6 +57,7 @@ def _module_compile(site: Site) -> Value:
     if isinstance(receiver, Instance):
         compiled = Compiled(Bound(External("gblint.module_call"), receiver), dict(site.kwargs))
         site.machine.compiled.append((compiled, site.frame, site.node))
+        receiver.form = 0
         receiver.attrs["gblint:compiled"] = compiled
     return NONE
 
@@ -528,6 +529,7 @@ for _name in (
 )
 def _backward_hook(site: Site) -> Value:
     if isinstance(site.receiver, Instance):
+        site.receiver.form = 0
         site.receiver.flags.add("backward hook")
     return Unknown("hook handle")
 
@@ -538,6 +540,7 @@ def _register_hook(site: Site) -> Value:
     if isinstance(site.receiver, Instance) and site.args:
         known = site.receiver.attrs.get(key)
         items = known.items if isinstance(known, Sequence) and known.items is not None else []
+        site.receiver.form = 0
         site.receiver.attrs[key] = Sequence("list", [*items, site.args[0]])
     return Instance(None, "torch.utils.hooks.RemovableHandle")
 

@@ -348,9 +348,10 @@ class Instance(Value):
 
     attrs: instance attributes known so far. open: attributes not listed may exist (its making was not fully seen).
     args: constructor arguments of an external class. born: "outside" or "region" (made while tracing).
+    form: objects with the same number other than 0 were made alike and are as they were made.
     """
 
-    __slots__ = ("args", "attrs", "base", "born", "cls", "flags", "kwargs", "open")
+    __slots__ = ("args", "attrs", "base", "born", "cls", "flags", "form", "kwargs", "open")
 
     def __init__(
         self,
@@ -370,6 +371,7 @@ class Instance(Value):
         self.args = args or []
         self.kwargs = kwargs or {}
         self.flags: set[str] = set()  # facts by name: "hooked", "frozen", …
+        self.form = 0
 
 
 class PyModule(Value):
@@ -422,11 +424,11 @@ def members(value: Value) -> tuple[Value, ...]:
 
 def as_tensor(value: Value | None) -> Tensor | None:
     """The tensor a value is or may be; None if it is none."""
-    if isinstance(value, Tensor):
+    if value.__class__ is Tensor:
         return value
-    if isinstance(value, Union):
+    if value.__class__ is Union:
         for member in value.members:
-            if isinstance(member, Tensor):
+            if member.__class__ is Tensor:
                 return member
     return None
 
@@ -507,10 +509,12 @@ def _join_sequences(a: Sequence, b: Sequence) -> Sequence:
 
 def _join_pair(a: Value, b: Value) -> Value | None:
     """The join of two values of one family; None if they stay alternatives."""
+    if isinstance(a, Const | Plain):
+        return _join_plain(a, b) if isinstance(b, Const | Plain) else None
+    if a.__class__ is not b.__class__:
+        return None
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         return _join_tensors(a, b)
-    if isinstance(a, Const | Plain) and isinstance(b, Const | Plain):
-        return _join_plain(a, b)
     if isinstance(a, Unknown) and isinstance(b, Unknown):
         return a
     if isinstance(a, Sequence) and isinstance(b, Sequence):
