@@ -46,6 +46,7 @@ from gblint.codemod_api import (
     other_arm,
     require,
     selecting,
+    stays_in_lines,
     tested,
     walk_scope,
 )
@@ -343,7 +344,7 @@ f(torch.ones(2))
             return None
         found = condition(site, test)
         lines = body_of(site, holder.body)
-        if holder.orelse is None and any(_is_compound(s) for s in lines):
+        if holder.orelse is None and stays_in_lines(site, lines):
             leaves = any(isinstance(n, cst.Return) for n in walk_scope(list(lines)))
             require(not leaves, "the branch has tests of its own and returns")
             return _around(site, holder, found, lines)
@@ -354,11 +355,6 @@ f(torch.ones(2))
         require(not isinstance(yes.ending, cst.Continue), "the branch skips the rest of a loop's round")
         require(yes.ending is None and no.ending is None, "only one arm returns")
         return _assigning(site, holder, found, yes, no)
-
-
-def _is_compound(line: Statement) -> bool:
-    """Whether a statement has a body of its own, other than a loop, which may be one over things changed in place."""
-    return isinstance(line, cst.BaseCompoundStatement) and not isinstance(line, cst.For)
 
 
 def _assigning(site: Site, holder: cst.If, found: Condition, yes: Arm, no: Arm) -> Repair:

@@ -4,13 +4,14 @@ What it does:
     `if c: continue` in a loop, and `if c: return` in a function that gives nothing back, skip what follows. The rest
     runs always instead, and each variable and each change in place takes its old value where it would have been
     skipped: `x = torch.where(c, x, layer(x))`. Where Python facts stand in front of the test (`if self.training:`
-    around it, as for layers that are dropped at random) the rest is written twice, once without any choice.
+    around it, as for layers that are dropped at random) the rest is written twice, once without any choice. Where the
+    rest is long or has comments in its lines it stays as it is, once, and the choice is made behind it.
 Applicability:
     Safe where what is skipped is proved to have one shape and dtype with what it replaces, to raise nothing and to have
     no effect. Unsafe otherwise: the message says what could differ.
 Preconditions:
     What follows only assigns variables or changes tensors in place in ways that can be made to change nothing, and
-    draws no random numbers. It is short where it has to be written twice.
+    draws no random numbers.
 Instead:
     Draw the decision outside the compiled region and pass it in as a Python bool.
 """
@@ -26,6 +27,7 @@ from gblint.codemod_api import (
     Condition,
     Declined,
     Example,
+    Refusal,
     Repair,
     Selector,
     Site,
@@ -33,17 +35,20 @@ from gblint.codemod_api import (
     arm_of,
     body_of,
     condition,
+    facts_around,
     in_place_of,
     indented,
-    is_tensor_test,
     merged,
     require,
     returned,
+    run_always,
     selecting,
+    selector_of,
     tested,
 )
 
 MOST = 3  # statements that are written twice
+MESSAGE = "run what the test skips always, and take it or leave it with torch.where"
 
 
 class WhereForSkip(Codemod):
@@ -192,6 +197,48 @@ print("checksum", chain(torch.ones(2)).sum().item(), chain(torch.ones(2) * 4).su
 """,
             "unsafe",
         ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def walk(x: torch.Tensor, training: bool):
+    for i in range(3):
+        if training:
+            drawn = torch.rand([])
+            if drawn < 0.5:
+                continue
+        x = torch.lerp(  # half way
+            x, x * i, 0.5
+        )
+    return x
+
+torch.manual_seed(0)
+print("checksum", sum(walk(torch.ones(2), True).sum().item() for _ in range(3)))
+""",
+            """
+import torch
+
+@torch.compile
+def walk(x: torch.Tensor, training: bool):
+    for i in range(3):
+        skipped = None
+        if training:
+            drawn = torch.rand([])
+            skipped = drawn < 0.5
+        old_x = x
+        x = torch.lerp(  # half way
+            x, x * i, 0.5
+        )
+        if skipped is not None:
+            x = torch.where(skipped, old_x, x)
+    return x
+
+torch.manual_seed(0)
+print("checksum", sum(walk(torch.ones(2), True).sum().item() for _ in range(3)))
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(
@@ -258,7 +305,7 @@ f(torch.ones(2), True)
         holder, test = tested(site)
         if not isinstance(holder, cst.If) or holder.orelse is not None or not _jumps(holder):
             return None
-        outer = _outer(site, holder)
+        outer = facts_around(site, holder)
         if outer is None and _gives(holder):
             return None  # an early `return` with a value is another matter
         found = condition(site, test)
@@ -266,7 +313,13 @@ f(torch.ones(2), True)
         rest = site.following(outer or holder)
         require(rest, "nothing follows that would be skipped")
         _check_place(site, outer or holder, yes)
-        return _written(site, holder, outer, found, yes, rest)
+        try:
+            return _written(site, holder, outer, found, yes, rest)
+        except Refusal as first:
+            try:
+                return _behind(site, holder, outer, found, yes, rest)
+            except Refusal:
+                raise first from None
 
 
 def _jumps(holder: cst.If) -> bool:
@@ -280,18 +333,6 @@ def _gives(holder: cst.If) -> bool:
     last = holder.body.body[-1]
     small = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
     return isinstance(small, cst.Return) and small.value is not None
-
-
-def _outer(site: Site, holder: cst.If) -> cst.If | None:
-    """The `if` on Python facts that the branch is the last statement of; None where it stands by itself."""
-    block = site.parent(holder)
-    above = site.parent(block) if block is not None else None
-    if not isinstance(above, cst.If) or above.orelse is not None or above.body is not block:
-        return None
-    if site.block(holder)[-1] is not holder or is_tensor_test(site, above.test):
-        return None
-    grand = site.parent(above)
-    return above if not (isinstance(grand, cst.If) and grand.orelse is above) else None
 
 
 def _check_place(site: Site, first: Statement, yes: Arm) -> None:
@@ -335,6 +376,22 @@ def _written(
     if twice:
         text = f"if {head}:\n{indented(text, site.step)}"
         text += site.body_text(rest, "") if no.returns else f"else:\n{site.body_text(rest, site.step)}"
-    message = "run what the test skips always, and take it or leave it with torch.where"
     edits = [in_place_of(site, first, rest[-1], text), *selector.imports]
-    return Repair(selector.applicability, selector.message(message), edits)
+    return Repair(selector.applicability, selector.message(MESSAGE), edits)
+
+
+def _behind(
+    site: Site, holder: cst.If, outer: cst.If | None, found: Condition, yes: Arm, rest: list[Statement]
+) -> Repair:
+    """What the test skips stays in its own lines, and the choice is made behind it."""
+    alone = isinstance(yes.ending, cst.Continue) and len(yes.lines) == 1
+    require(alone and not found.python, "more is tested or skipped than can stand as it is")
+    first = outer or holder
+    name = site.fresh("skipped")
+    guard = f"{name} is not None" if outer is not None else ""
+    selector = selector_of(site, found, name, first, guard)
+    always = run_always(selector, rest, [first, *rest], guard, False, frozenset())
+    start = [site.insert_before(outer, f"{name} = None\n")] if outer is not None else []
+    test = in_place_of(site, holder, holder, f"{name} = {found.tensor}\n")
+    edits = [*start, test, *always.edits(site), *selector.imports]
+    return Repair("unsafe", selector.message(MESSAGE), edits)

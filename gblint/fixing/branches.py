@@ -75,3 +75,15 @@ def in_place_of(site: Site, holder: cst.If, last: Statement, text: str) -> Edit:
         _need(last is holder, "what follows the `elif` belongs to other ways, too")
         text = f"else:\n{indented(text, site.step)}"
     return site.replace_lines(holder, last, text)
+
+
+def stays_in_lines(site: Site, lines: list[Statement]) -> bool:
+    """Whether statements cannot become steps of an arm: one has a body of its own (a loop over things changed in place
+    is such a step), or comments inside an expression over several rows, which have to stay where they are."""
+    for line in lines:
+        if isinstance(line, cst.BaseCompoundStatement):
+            if not isinstance(line, cst.For):
+                return True
+        elif any("\n" in text and "#" in text for text in map(site.text, line.body)):
+            return True
+    return False

@@ -133,6 +133,7 @@ class Selector:
 
 
 def _short(text: str) -> str:
+    text = " ".join(text.split())
     return text if len(text) <= 40 else text[:37] + "..."
 
 
@@ -249,7 +250,7 @@ class _Merger:
         if not bound_before(self.site, name, first):
             raise Refusal(f"`{name}` is read afterwards and has no value on the other way")
         self.selector.note_alias(name, first)
-        return Choice(name, [_last_read(self.site, name, first) or cst.Name(name)])
+        return Choice(name, [last_read(self.site, name, first) or cst.Name(name)])
 
     def _unpack(self, step: Bind, partner: Bind | None, chosen: list[str], swap: bool) -> None:
         if partner is not None:
@@ -264,7 +265,7 @@ class _Merger:
             self.text += self.selector.assign(name, *pair)
 
 
-def _last_read(site: Site, name: str, before: Statement) -> cst.Name | None:
+def last_read(site: Site, name: str, before: Statement) -> cst.Name | None:
     """A place that reads a variable's value of before a statement, so that what is known of it can be asked: inside the
     statement before it binds the variable, or right in front of it."""
     row = site.span(before)[0]
