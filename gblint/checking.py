@@ -45,6 +45,7 @@ class Options(msgspec.Struct, kw_only=True):
     target_torch: str | None = None
     min_confidence: float | None = None
     hot_only: bool = False
+    all_fixes: bool = False
     cache_dir: Path | None = None
     no_cache: bool = False
     jobs: int = 1
@@ -260,7 +261,7 @@ def _analyse(group: _Group, options: Options, progress: Progress | None) -> tupl
         target_torch=target_release(config, place),
         search_paths=tuple(dict.fromkeys(str(absolute(p)) for p in search if p.is_dir())),
         python=environment.python,
-        fixing=(("logging", config.fix_logging),),
+        fixing=_fixing(config, options),
         jobs=options.jobs,
     )
     cache_dir = None if options.no_cache else options.cache_dir or cache_folder(config, group.root)
@@ -269,6 +270,13 @@ def _analyse(group: _Group, options: Options, progress: Progress | None) -> tupl
     if options.stdin is not None:
         overlay[group.files[0]] = options.stdin
     return scope, analyze(group.files, project.files, settings, cache_dir, progress, overlay)
+
+
+def _fixing(config: Config, options: Options) -> tuple[tuple[str, str], ...]:
+    """How repairs are wanted. Findings that are not going to be shown get none: working them out takes time. (The
+    threshold is rounded, or each other one would make the cache useless.)"""
+    least = "0.5" if config.min_confidence >= 0.5 else "0"
+    return (("logging", config.fix_logging), ("depth", "all" if options.all_fixes else "best"), ("from", least))
 
 
 def target_release(config: Config, project_root: Path) -> str:

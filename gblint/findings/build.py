@@ -35,8 +35,8 @@ def findings_of(machine: Machine, calls: Calls, options: dict[str, str]) -> list
 
 
 def _repaired(machine: Machine, finding: Finding, draft: Draft, options: dict[str, str]) -> Finding:
-    """With its fixes, where the code is the project's own: a library is not edited."""
-    if not machine.project.owns(finding.filename):
+    """With its fixes, where the code is the project's own (a library is not edited) and it is likely enough."""
+    if not machine.project.owns(finding.filename) or finding.confidence < float(options.get("from", 0)):
         return finding
     from gblint.fixing.propose import with_fixes
 

@@ -69,6 +69,17 @@ class _Grow(Exception):
 def outline(site: Site) -> Outline:
     """The smallest run of statements around a site that can be a function of its own. Raises Refusal with the reason
     that stood in the way of the first."""
+    if site.outlined is None:
+        try:
+            site.outlined = _smallest(site)
+        except Refusal as refusal:
+            site.outlined = refusal
+    if isinstance(site.outlined, Refusal):
+        raise Refusal(str(site.outlined))
+    return site.outlined
+
+
+def _smallest(site: Site) -> Outline:
     reasons = []
     for run in _runs(site):
         for _ in range(TRIES):

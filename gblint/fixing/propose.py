@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from gblint.interpreter.drafts import Draft
     from gblint.interpreter.machine import Machine
 
+PLACEHOLDER = STRENGTH.index("placeholder")
 MOST = 4  # repairs kept for one finding
+LAST_RESORT = 80  # codemods from this rank on are asked only where no other has a repair to make
 
 
 def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[str, str]) -> Finding:
     """The finding with its repairs, best first; errors inside a codemod are noted on the machine and cost its own
-    answer only."""
+    answer only.
+
+    options: `[tool.gblint.fix]`, and "depth": with "all" last resorts are asked for even where there is something better
+    (which may not hold when it is tried).
+    """
     site = Site(machine, draft.chunk, draft.node, finding, options)
     offers: list[tuple[int, int, Fix]] = []
     refusals: list[tuple[str, str]] = []
@@ -28,6 +34,12 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
         meta = codemod.meta
         if meta.logging and options.get("logging", "guard") not in meta.logging:
             continue
+        if (
+            meta.rank >= LAST_RESORT
+            and options.get("depth") != "all"
+            and any(strength < PLACEHOLDER for strength, _, _ in offers)
+        ):
+            break
         try:
             repair = codemod.repair(site)
         except Refusal as refusal:

@@ -76,7 +76,7 @@ def repair(options: Options, choice: Choice, progress: Progress | None = None) -
 
 class _Session:
     def __init__(self, options: Options, choice: Choice, progress: Progress | None) -> None:
-        self._options = options
+        self._options = msgspec.structs.replace(options, all_fixes=True)
         self._choice = choice
         self._progress = progress
         self._settled = Settled(options)

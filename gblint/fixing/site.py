@@ -10,6 +10,7 @@ import libcst as cst
 
 from gblint.findings.finding import Edit, Finding
 from gblint.fixing import imports
+from gblint.fixing.reading import Reading, reading
 from gblint.fixing.text import indent_of, reindent
 from gblint.interpreter.source import Chunk
 from gblint.interpreter.values import (
@@ -23,9 +24,10 @@ from gblint.interpreter.values import (
     join_all,
     members,
 )
-from gblint.interpreter.walk import children, walk, walk_scope
+from gblint.interpreter.walk import walk, walk_scope
 
 if TYPE_CHECKING:
+    from gblint.fixing.outline import Outline
     from gblint.index.model import ModuleInfo
     from gblint.interpreter.machine import Machine
     from gblint.knowledge import Knowledge
@@ -55,6 +57,7 @@ class Site:
         self.node = self.chunk.of_seen(node)
         self.finding = finding
         self.options = options
+        self.outlined: Outline | Refusal | None = None  # what `outline` has found: several codemods ask for it
 
     # -- facts -----------------------------------------------------------------------------------------------------
 
@@ -138,26 +141,19 @@ class Site:
     # -- tree ------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
-        found: dict[cst.CSTNode, cst.CSTNode] = {}
-        stack: list[cst.CSTNode] = [self.chunk.tree.module]
-        while stack:
-            node = stack.pop()
-            for child in children(node):
-                found[child] = node
-                stack.append(child)
-        return found
+    def _read(self) -> Reading:
+        return reading(self.chunk.tree.module)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node directly above (whitespace and punctuation are no nodes here)."""
-        return self._parents.get(node)
+        return self._read.parents.get(node)
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The nodes above, innermost first."""
-        above = self._parents.get(node)
+        above = self._read.parents.get(node)
         while above is not None:
             yield above
-            above = self._parents.get(above)
+            above = self._read.parents.get(above)
 
     def enclosing(self, node: cst.CSTNode, *kinds: type[N]) -> N | None:
         """The innermost node above that is of one of the kinds, inside the same function."""
@@ -215,36 +211,18 @@ class Site:
 
     # -- names -----------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _names(self) -> list[cst.Name]:
-        """Variable names in the whole chunk in the order of the text: no attributes, keywords or parameters."""
-        return list(_variables(self.chunk.tree.module))
-
     @property
     def names(self) -> list[cst.Name]:
         """Every place in the outermost function where a variable stands, in the order of the text."""
-        return self._names
-
-    @cached_property
-    def _taken(self) -> frozenset[str]:
-        texts = {n.value for n in walk(self.chunk.tree.module) if isinstance(n, cst.Name)}
-        return frozenset(texts | set(self.module.bindings))
+        return self._read.names
 
     def uses(self, name: str) -> list[cst.Name]:
         """Every place in the text of the outermost function that reads or binds a variable, in order of the text."""
-        return [n for n in self._names if n.value == name]
+        return self._read.uses.get(name, [])
 
     def is_store(self, name: cst.Name) -> bool:
         """Whether a place of `uses` binds (or deletes) the variable; `x += 1` and `del x` count."""
-        node: cst.CSTNode = name
-        above = self.parent(node)
-        while isinstance(above, cst.Tuple | cst.List | cst.Element | cst.StarredElement):
-            node, above = above, self.parent(above)
-        if isinstance(above, cst.AssignTarget | cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor):
-            return above.target is node
-        return isinstance(above, cst.Del | cst.AsName) or (
-            isinstance(above, cst.FunctionDef | cst.ClassDef | cst.Param) and above.name is node
-        )
+        return name in self._read.stored
 
     def loads(self, name: str) -> list[cst.Name]:
         """The places that read a variable."""
@@ -256,15 +234,7 @@ class Site:
 
     def after(self, node: cst.CSTNode) -> list[cst.Name]:
         """The variables in the text behind a node (in a loop, the whole loop comes again after it)."""
-        inside = {n for n in walk(node) if isinstance(n, cst.Name)}
-        seen = False
-        found = []
-        for name in self._names:
-            if name in inside:
-                seen = True
-            elif seen:
-                found.append(name)
-        return found
+        return self._read.after(node)
 
     def read_after(self, name: str, statement: cst.CSTNode) -> bool:
         """Whether a variable may be read once a statement is done: behind it, in a round of a loop around it, in a
@@ -287,7 +257,7 @@ class Site:
 
     def binds(self, name: str) -> bool:
         """Whether the outermost function binds a name itself (so that it does not mean the module's)."""
-        return bool(self.stores(name)) or name in self._parameters
+        return bool(self.stores(name)) or name in self._read.parameters
 
     def imports_here(self, module: str) -> bool:
         """Whether a top-level module has been imported by its own name, inside the function, where the site is reached:
@@ -301,11 +271,7 @@ class Site:
             around = self.parent(line)
             in_front = self.span(line)[0] < row and around in set(self.ancestors(self.node))
             found = found or (in_front and isinstance(self.parent(node), cst.Import))
-        return found and not self.stores(module) and module not in self._parameters
-
-    @cached_property
-    def _parameters(self) -> frozenset[str]:
-        return frozenset(n.name.value for n in walk(self.chunk.tree.module) if isinstance(n, cst.Param))
+        return found and not self.stores(module) and module not in self._read.parameters
 
     def parameters(self) -> list[str]:
         """Names of the parameters of `function`, in order."""
@@ -314,7 +280,7 @@ class Site:
     def fresh(self, name: str) -> str:
         """A name like the one given that neither the function nor the module uses."""
         candidate, count = name, 1
-        while candidate in self._taken:
+        while candidate in self._read.all_names or candidate in self.module.bindings:
             count += 1
             candidate = f"{name}_{count}"
         return candidate
@@ -475,42 +441,6 @@ def walk_parameters(parameters: cst.Parameters) -> Iterator[cst.Param]:
     yield from parameters.kwonly_params
     if parameters.star_kwarg is not None:
         yield parameters.star_kwarg
-
-
-def _variables(node: cst.CSTNode) -> Iterator[cst.Name]:
-    """Names that are variables, in the order of the text."""
-    if isinstance(node, cst.Name):
-        yield node
-        return
-    for child in _text_order(node):
-        skipped = (
-            (isinstance(node, cst.Attribute) and child is node.attr)
-            or (isinstance(node, cst.Arg) and child is node.keyword)
-            or (isinstance(node, cst.Param) and child is node.name)
-            or isinstance(node, cst.ImportAlias | cst.NameItem)
-        )
-        if not skipped:
-            yield from _variables(child)
-
-
-def _text_order(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The children in the order of the text; libcst's own fields have it so save for comprehensions and targets."""
-    if isinstance(node, cst.BaseSimpleComp):
-        return [node.for_in, node.elt]
-    if isinstance(node, cst.DictComp):
-        return [node.for_in, node.key, node.value]
-    if isinstance(node, cst.IfExp):
-        return [node.test, node.body, node.orelse]
-    if isinstance(node, cst.FunctionDef):
-        return [*node.decorators, node.params, *([node.returns] if node.returns else []), node.name, node.body]
-    if isinstance(node, cst.Assign):
-        return [node.value, *node.targets]
-    if isinstance(node, cst.AnnAssign | cst.AugAssign | cst.NamedExpr):
-        return [*([node.value] if node.value is not None else []), node.target]
-    if isinstance(node, cst.For):
-        tail = [node.orelse] if node.orelse is not None else []
-        return [node.iter, node.target, node.body, *tail]
-    return children(node)
 
 
 def _last_block(statement: cst.CSTNode) -> cst.CSTNode | None:
