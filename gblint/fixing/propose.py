@@ -24,8 +24,8 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
     """The finding with its repairs, best first; errors inside a codemod are noted on the machine and cost its own
     answer only.
 
-    options: `[tool.gblint.fix]`, and "depth": with "all" last resorts are asked for even where there is something better
-    (which may not hold when it is tried).
+    options: `[tool.gblint.fix]`, and "depth": with "all" last resorts are asked for even where there is something
+    better (which may not hold when it is tried).
     """
     site = Site(machine, draft.chunk, draft.node, finding, options)
     offers: list[tuple[int, int, Fix]] = []
