@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from gblint.interpreter.walk import children, walk
+
+if TYPE_CHECKING:
+    from gblint.interpreter.source import Tree
 
 _BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
 _DEFINERS = (cst.FunctionDef, cst.ClassDef, cst.Param)
@@ -87,15 +90,11 @@ class Reading:
         return isinstance(above, cst.Del | cst.AsName) or (isinstance(above, _DEFINERS) and above.name is node)
 
 
-_KNOWN: WeakKeyDictionary[cst.Module, Reading] = WeakKeyDictionary()
-
-
-def reading(module: cst.Module) -> Reading:
-    """The reading of a tree."""
-    found = _KNOWN.get(module)
-    if found is None:
-        found = _KNOWN[module] = Reading(module)
-    return found
+def reading(tree: Tree) -> Reading:
+    """The reading of a tree, kept with it."""
+    if not isinstance(tree.notes, Reading):
+        tree.notes = Reading(tree.module)
+    return tree.notes
 
 
 def _variables(node: cst.CSTNode) -> Iterator[cst.Name]:

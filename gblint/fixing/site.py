@@ -142,7 +142,7 @@ class Site:
 
     @cached_property
     def _read(self) -> Reading:
-        return reading(self.chunk.tree.module)
+        return reading(self.chunk.tree)
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node directly above (whitespace and punctuation are no nodes here)."""

@@ -28,7 +28,7 @@ class Tree:
     places: what `trees.read` gave besides the module; None if libcst parsed the text.
     """
 
-    __slots__ = ("_digest", "_positions", "_written", "module", "shift", "text")
+    __slots__ = ("_digest", "_positions", "_written", "module", "notes", "shift", "text")
 
     def __init__(self, module: cst.Module, shift: int, text: str, places: Places | None = None) -> None:
         self.module = module
@@ -37,6 +37,7 @@ class Tree:
         self._positions: Positions | Places | None = places
         self._digest = ""
         self._written: Written | None = None
+        self.notes: object = None  # what a later stage has worked out of the text, for as long as the tree is kept
 
     @property
     def digest(self) -> str:
@@ -52,7 +53,6 @@ class Tree:
 
             self._positions = Positions(self.module, WRAPPER * self.shift + self.text)
         return self._positions.get(node)
-
 
     @property
     def written(self) -> Tree:
