@@ -398,14 +398,14 @@ def _visible(site: Site, call: Site, text: str, known: dict[str, cst.BaseExpress
     own = {n.value for value in known.values() for n in walk(value) if isinstance(n, cst.Name)}
     parsed = cst.parse_expression(text)
     bound = _bound_inside(parsed)
-    for node in _variables(parsed):
+    for node in variables(parsed):
         if node in own or node in bound or node not in site.module.bindings:
             continue
         if call.module.path != site.module.path or (call.binds(node) and function_info(call) is not None):
             raise Refusal(f"`{node}` is not in view where the function is called")
 
 
-def _variables(node: cst.CSTNode) -> set[str]:
-    from gblint.fixing.site import _variables as names
+def variables(node: cst.CSTNode) -> set[str]:
+    from gblint.fixing.reading import variables as names
 
     return {n.value for n in names(node)}

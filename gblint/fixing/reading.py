@@ -41,7 +41,7 @@ class Reading:
     @cached_property
     def names(self) -> list[cst.Name]:
         """Variables in the order of the text: no attributes, keywords or parameters."""
-        return list(_variables(self.module))
+        return list(variables(self.module))
 
     @cached_property
     def uses(self) -> dict[str, list[cst.Name]]:
@@ -97,7 +97,7 @@ def reading(tree: Tree) -> Reading:
     return tree.notes
 
 
-def _variables(node: cst.CSTNode) -> Iterator[cst.Name]:
+def variables(node: cst.CSTNode) -> Iterator[cst.Name]:
     """Names that are variables, in the order of the text."""
     if isinstance(node, cst.Name):
         yield node
@@ -110,7 +110,7 @@ def _variables(node: cst.CSTNode) -> Iterator[cst.Name]:
             or isinstance(node, cst.ImportAlias | cst.NameItem)
         )
         if not skipped:
-            yield from _variables(child)
+            yield from variables(child)
 
 
 def _text_order(node: cst.CSTNode) -> list[cst.CSTNode]:
