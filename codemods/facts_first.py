@@ -142,6 +142,8 @@ f(torch.ones(2), [])
             return None
         parts = _parts(whole, type(whole.operator))
         asked = [is_tensor_test(site, p) for p in parts]
+        if True not in asked:
+            return None
         first = asked.index(True)
         late = [p for p, tensor in zip(parts, asked, strict=True) if not tensor and parts.index(p) > first]
         if not late:

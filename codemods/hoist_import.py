@@ -24,6 +24,7 @@ from gblint.codemod_api import (
     Site,
     changed_names,
     require,
+    walk,
 )
 
 ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
@@ -174,6 +175,7 @@ fused(torch.ones(2))
         first = attempt.body.body[0]
         require(first is line and isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1,
                 "the import is not the first statement of its `try`")  # fmt: skip
+        require(not self._is_dotted(attempt), "the import binds the first part of a dotted name")
         require(attempt.orelse is None and attempt.finalbody is None, "the `try` has an `else` or `finally`")
         require(len(attempt.handlers) == 1, "the `try` has several handlers")
         (handler,) = attempt.handlers
@@ -182,6 +184,10 @@ fused(torch.ones(2))
         if self._only_names(attempt):
             return self._whole(site, attempt)
         return self._import_alone(site, attempt, handler)
+
+    def _is_dotted(self, attempt: cst.Try) -> bool:
+        imports = (n for n in walk(attempt) if isinstance(n, cst.Import))
+        return any(isinstance(a.name, cst.Attribute) and a.asname is None for n in imports for a in n.names)
 
     def _import_errors(self, handler: cst.ExceptHandler) -> bool:
         kinds = handler.type

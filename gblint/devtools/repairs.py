@@ -9,14 +9,15 @@ By default every breaking program of the corpus is tried. A verdict is one of
     kept    nothing was repaired
     same    something was repaired, and as many breaks are left
     worse   more breaks than before
-    WRONG   the output differs, or the repaired program fails
+    WRONG   the output differs, or the repaired program fails; results that differ between runs of the program as it
+            was do not count
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -29,16 +30,19 @@ from gblint.fixing.plan import Choice
 from gblint.fixing.session import Repaired, repair
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "programs"
+AGAIN = 4  # runs that tell which results of a program are its own, and which the time or the process gave
 
 
 class Trial(msgspec.Struct):
-    """One program before and after its repair. after, eager are `before` where nothing was repaired."""
+    """One program before and after its repair. after, eager are `before` where nothing was repaired; again: further
+    runs of the program as it was, made where its results are not those of the repaired one."""
 
     path: Path
     repaired: Repaired
     before: Observed
     after: Observed
     eager: Observed
+    again: list[Observed] = []
 
     @property
     def verdict(self) -> str:
@@ -47,12 +51,21 @@ class Trial(msgspec.Struct):
             return "kept"
         stopped = self.before.error and not self.after.error  # by the break itself: what it would give is not known
         seen = (self.after, self.eager) if stopped else (self.before, self.after, self.eager)
-        if len({tuple(result(s)) for s in seen}) > 1 or len({s.error for s in seen}) > 1:
+        if len({s.error for s in seen}) > 1 or not self._agree(seen):
             return "WRONG"
         if not self.after.breaks:
             return "clean"
         change = len(self.after.breaks) - len(self.before.breaks)
         return "fewer" if change < 0 else "worse" if change else "same"
+
+    def _agree(self, seen: Sequence[Observed]) -> bool:
+        """Whether runs have the same results, but for those that differ from run to run of the program as it was."""
+        rows = [result(s) for s in seen]
+        own = [result(s) for s in (self.before, *self.again)]
+        if len({len(row) for row in (*rows, *own)}) > 1:
+            return False
+        changing = {i for i, values in enumerate(zip(*own, strict=True)) if len(set(values)) > 1}
+        return all(i in changing or len(set(values)) == 1 for i, values in enumerate(zip(*rows, strict=True)))
 
 
 def result(seen: Observed) -> list[str]:
@@ -113,7 +126,10 @@ def trials(paths: list[Path], choice: Choice, runner: DynamoRunner) -> Iterator[
         eager = list(runner.observe_all(changed, eager=True, digest=True))
         runs = iter(zip(after, eager, strict=True))
         for path, result, seen in zip(paths, repaired, before, strict=True):
-            yield Trial(path, result, seen, *(next(runs) if result.new else (seen, seen)))
+            trial = Trial(path, result, seen, *(next(runs) if result.new else (seen, seen)))
+            if trial.verdict == "WRONG":
+                trial.again = list(runner.observe_all([path] * AGAIN, digest=True))
+            yield trial
 
 
 def _copy(path: Path, contents: dict[str, bytes], folder: Path) -> Path:
