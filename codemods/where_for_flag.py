@@ -10,8 +10,8 @@ Applicability:
 Preconditions:
     The flag is `False` (`True`, `None`) or the outcome of one test of a tensor, and is only tested, behind it and in
     the same block. What it lets skip binds variables and draws no random numbers. Those that are read afterwards have
-    a value before. What is only put on the side for it (`attentions = None`, `kept = kept + (x,)` where a fact asks
-    for it) follows what has run.
+    a value before, and no module is called that is known to change sizes. What is only put on the side for it
+    (`attentions = None`, `kept = kept + (x,)` where a fact asks for it) follows what has run.
 Instead:
     Draw the decision outside the compiled region and pass it in as a Python bool.
 """
@@ -300,21 +300,18 @@ f(torch.ones(2), True)
             """
 import torch
 
-@torch.compile
-def f(x: torch.Tensor, seen: list):
-    for i in range(3):
-        drop = False
-        if i:
-            drop = x.sum() < i
-        if drop:
-            continue
-        x = x * 2
-        seen.append(x)
-    return x
+halve = torch.nn.MaxPool1d(2)
 
-f(torch.ones(2), [])
+@torch.compile
+def f(x: torch.Tensor, training: bool):
+    drop = training and x.sum() < 0
+    if not drop:
+        x = halve(x)
+    return x.sum()
+
+f(torch.ones(1, 4), True)
 """,
-            "append",
+            "changes the size of what it gets",
         ),
     )
 

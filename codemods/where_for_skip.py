@@ -34,6 +34,7 @@ from gblint.codemod_api import (
     Statement,
     arm_of,
     body_of,
+    check_sizes,
     condition,
     facts_around,
     in_place_of,
@@ -313,6 +314,7 @@ f(torch.ones(2), True)
         rest = site.following(outer or holder)
         require(rest, "nothing follows that would be skipped")
         _check_place(site, outer or holder, yes)
+        check_sizes(site, rest)
         try:
             return _written(site, holder, outer, found, yes, rest)
         except Refusal as first:

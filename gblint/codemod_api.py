@@ -62,7 +62,7 @@ from gblint.fixing.scalars import MATH, Readers
 from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number, merged, returned, selecting
 from gblint.fixing.sinks import full_size
 from gblint.fixing.site import Refusal, Site, Statement
-from gblint.fixing.skipping import Always, facts_around, run_always, selector_of, without
+from gblint.fixing.skipping import Always, check_sizes, facts_around, run_always, selector_of, without
 from gblint.interpreter.values import (
     Bound,
     Class,
@@ -93,15 +93,15 @@ __all__ = [
     "Mapping", "Outline", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
     "Sequence", "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Use", "Value",
     "always_returns", "applied", "arm_of", "as_tensor", "base_of", "becomes_tensor", "body_of", "bound_before",
-    "bound_to", "callers", "calls_of", "changed_names", "check_effects", "children", "class_site", "closed",
-    "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived", "everything_that_needs",
-    "facts_around", "fitted", "flag_of", "flat_with", "full_size", "function_info", "guarded", "harmless",
-    "in_place_of", "indented", "is_continue", "is_fresh", "is_guarded", "is_live", "is_none", "is_nothing",
-    "is_number", "is_own", "is_pure", "is_report", "is_tensor_test", "keeps_gradients", "kind_of", "lift", "listed",
-    "loads_of", "marked", "mask_of", "may_go", "members", "merged", "method", "narrowed", "number_type",
-    "only_read", "only_reports", "other_arm", "outline", "own_class", "owner", "parts_of", "put", "quantified",
-    "raises_no_error", "raises_nothing", "reads", "refuse", "replaced", "reports", "require", "returned",
-    "run_always", "same_form", "selected_by", "selecting", "selector_of", "spelled", "stay_in_the_open",
+    "bound_to", "callers", "calls_of", "changed_names", "check_effects", "check_sizes", "children", "class_site",
+    "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived",
+    "everything_that_needs", "facts_around", "fitted", "flag_of", "flat_with", "full_size", "function_info",
+    "guarded", "harmless", "in_place_of", "indented", "is_continue", "is_fresh", "is_guarded", "is_live", "is_none",
+    "is_nothing", "is_number", "is_own", "is_pure", "is_report", "is_tensor_test", "keeps_gradients", "kind_of",
+    "lift", "listed", "loads_of", "marked", "mask_of", "may_go", "members", "merged", "method", "narrowed",
+    "number_type", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner", "parts_of", "put",
+    "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced", "reports", "require",
+    "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of", "spelled", "stay_in_the_open",
     "stays_in_lines", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
     "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped", "writes_in_place",
 ]  # fmt: skip

@@ -15,11 +15,14 @@ from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.purity import changed_names, walk_all
 from gblint.fixing.selecting import Selector, last_read
 from gblint.fixing.site import Refusal, Site, Statement
+from gblint.interpreter.values import Const, Instance, Sequence, Value, members
 from gblint.interpreter.walk import walk, walk_scope
 
 if TYPE_CHECKING:
     from gblint.findings.finding import Edit
     from gblint.fixing.conditions import Condition
+
+_RESIZERS = ("Upsample", "PixelShuffle", "PixelUnshuffle", "Fold", "Unfold", "Flatten", "Unflatten")
 
 
 @dataclass(slots=True)
@@ -53,6 +56,7 @@ def run_always(
     do more than bind variables, or a variable has no old value."""
     site = selector.site
     _check(site, lines)
+    check_sizes(site, lines)
     selector.note_calls(calls_of(site, lines))
     live = [n for n in _in_order(site, lines) if is_live(site, n, region)]
     gathered = [n for n in live if n not in loose and _only_gathers(site, n, lines)]
@@ -151,3 +155,43 @@ def facts_around(site: Site, holder: cst.If) -> cst.If | None:
         return None
     grand = site.parent(above)
     return above if not (isinstance(grand, cst.If) and grand.orelse is above) else None
+
+
+def check_sizes(site: Site, lines: list[Statement]) -> None:
+    """Raise Refusal where statements call a module that is known to give another size than it gets: the old value
+    cannot stand in for the new one then."""
+    for call in site.calls(list(lines)):
+        value = site.value(call.func)
+        resizer = _resizer(value, set()) if value is not None else ""
+        if resizer:
+            raise Refusal(f"`{site.text(call.func)}` changes the size of what it gets (`{resizer}`)")
+
+
+def _resizer(value: Value, seen: set[int]) -> str:
+    """The class of a module, or one in it, that changes sizes; "" if none is known."""
+    for member in members(value):
+        if isinstance(member, Sequence):
+            found = _resizer(member.element(), seen)
+        elif isinstance(member, Instance) and id(member) not in seen:
+            seen.add(id(member))
+            if _resizes(member):
+                return member.base.rpartition(".")[2]
+            found = next((f for v in list(member.attrs.values()) if (f := _resizer(v, seen))), "")
+        else:
+            continue
+        if found:
+            return found
+    return ""
+
+
+def _resizes(module: Instance) -> bool:
+    """Whether a module of torch changes sizes by what it is, or by its stride. Pools to a fixed size are left out: they
+    mostly feed factors that are multiplied in."""
+    name = module.base.rpartition(".")[2] if module.base.startswith("torch.nn.") else ""
+    if name.startswith(_RESIZERS):
+        return True
+    place = 3 if "Conv" in name else 1
+    stride = module.kwargs.get("stride") or (module.args[place] if len(module.args) > place else None)
+    if stride is None:  # that of a pool is the size of its window
+        return "Pool" in name and "Adaptive" not in name
+    return ("Conv" in name or "Pool" in name) and not (isinstance(stride, Const) and stride.value == 1)
