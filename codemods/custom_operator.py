@@ -6,6 +6,9 @@ What it does:
 Applicability:
     Unsafe: the code runs outside of what is compiled, no gradient flows through it, and the fake holds for the shapes
     seen in the source.
+    Safe where no gradient can be wanted, in a script that uses nothing but torch and NumPy and that nobody imports, if
+    the code reads its inputs with operations that are known to keep to themselves and writes into nothing but results
+    that it makes itself, by statements that the fake repeats.
 Preconditions:
     Those of `leaf-function`. Arguments are tensors and Python numbers or strings, and there is a result. No gradient
     can be wanted: results are integers or truth values, or the code runs under `torch.no_grad`.
@@ -28,6 +31,7 @@ from gblint.codemod_api import (
     Site,
     Tensor,
     Value,
+    doubt,
     members,
     outline,
     refuse,
@@ -92,7 +96,7 @@ def group(scores):
 
 print("checksum", group(torch.tensor([0.2, 0.7, 0.9])).sum().item())
 """,
-            "unsafe",
+            "safe",
         ),
     )
     DECLINES = (
@@ -154,6 +158,8 @@ torch.compile(MoE())(torch.ones(3, 4), torch.tensor([0, 1, 1]))
             f"@{made.name}.register_fake\ndef _({names}):\n{_indented(made.fake)}"
         )
         edits = [site.before_definition(text), site.replace_lines(made.first, made.last, made.call), *imports, *more]
+        if not doubt(site, made, operator=True):
+            return Repair("safe", "make it a custom operator, which runs as plain Python in the same place", edits)
         return Repair("unsafe", "make it a custom operator; no gradient flows through it", edits)
 
 

@@ -5,7 +5,12 @@ What it does:
     `torch._dynamo.decorators.leaf_function`, and registers a fake for it that says what shapes and types come out.
     Dynamo puts a call of it into the graph; the code runs as plain Python, gradients included.
 Applicability:
-    Unsafe: the code runs outside of what is compiled, and the fake holds for the shapes seen in the source.
+    Unsafe: the code runs outside of what is compiled, and the fake holds for the shapes seen in the source; inference
+    mode is not supported.
+    Safe in a script that compiles with the backend "eager" alone, uses nothing but torch and NumPy and is imported by
+    nobody, where the code seeds torch with whole numbers, or, without gradients, reads its inputs with operations that
+    are known to keep to themselves and writes into nothing but results that it makes itself, by statements that the
+    fake repeats.
     Placeholder where the file compiles with the default backend: Inductor of torch 2.13 does not take leaf functions.
 Preconditions:
     What goes in is tensors, Python numbers and modules, what comes out is tensors alone, and their shapes follow from
@@ -17,7 +22,7 @@ Instead:
 
 from __future__ import annotations
 
-from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, outline, require
+from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, doubt, outline, require
 
 DECORATOR = "torch._dynamo.decorators.leaf_function"
 _RULES = (
@@ -225,6 +230,8 @@ torch.compile(Counter(), backend="eager")(torch.ones(2))
         if "torch." in made.fake:
             imports += site.refer("torch.empty_like")[1]
         edits = [site.before_definition(text), site.replace_lines(made.first, made.last, made.call), *imports]
+        if not doubt(site, made):
+            return Repair("safe", "make it a leaf function, which runs as plain Python in the same place", edits)
         if _default_backend(site):
             return Repair("placeholder", "make it a leaf function, where the backend is not Inductor", edits)
         return Repair("unsafe", "make it a leaf function, which runs as plain Python between compiled code", edits)

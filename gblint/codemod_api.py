@@ -52,6 +52,7 @@ from gblint.fixing.listing import listed
 from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
+from gblint.fixing.moved import doubt
 from gblint.fixing.outline import Outline, outline
 from gblint.fixing.owned import is_own, only_read
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
@@ -94,7 +95,7 @@ __all__ = [
     "Sequence", "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Use", "Value",
     "always_returns", "applied", "arm_of", "as_tensor", "base_of", "becomes_tensor", "body_of", "bound_before",
     "bound_to", "callers", "calls_of", "changed_names", "check_effects", "check_sizes", "children", "class_site",
-    "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived",
+    "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived", "doubt",
     "everything_that_needs", "facts_around", "fitted", "flag_of", "flat_with", "full_size", "function_info",
     "guarded", "harmless", "in_place_of", "indented", "is_continue", "is_fresh", "is_guarded", "is_live", "is_none",
     "is_nothing", "is_number", "is_own", "is_pure", "is_report", "is_tensor_test", "keeps_gradients", "kind_of",

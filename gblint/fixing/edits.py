@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from gblint.findings.finding import Edit, Fix
 from gblint.source import Source, decode
+
+_DEFINED = re.compile(r"^(?:def |class |(?=\w+ = ))(\w+)", re.MULTILINE)
 
 
 class Conflict(Exception):
@@ -13,7 +16,8 @@ class Conflict(Exception):
 
 
 def compatible(taken: Mapping[str, Sequence[Edit]], fix: Fix) -> bool:
-    """Whether a fix can be made in one go with edits chosen before (by file): none overlap, save equal insertions."""
+    """Whether a fix can be made in one go with edits chosen before (by file): none overlap, save equal insertions, and
+    no two insert definitions of one name (each was new when it was chosen)."""
     return not any(_clash(edit, other) for edit in fix.edits for other in taken.get(edit.filename, ()))
 
 
@@ -22,12 +26,17 @@ def _clash(a: Edit, b: Edit) -> bool:
         return False
     start_a, end_a, start_b, end_b = _start(a), _end(a), _start(b), _end(b)
     if start_a == end_a and start_b == end_b:
-        return False  # two insertions, made one behind the other
+        return bool(_defined(a) & _defined(b))  # else they are made one behind the other
     if start_a == end_a:
         return start_b < start_a < end_b
     if start_b == end_b:
         return start_a < start_b < end_a
     return start_a < end_b and start_b < end_a
+
+
+def _defined(edit: Edit) -> set[str]:
+    """The functions, classes and constants that an insertion adds to the module."""
+    return set(_DEFINED.findall(edit.content)) - {"_"}
 
 
 def _start(edit: Edit) -> tuple[int, int]:

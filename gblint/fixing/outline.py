@@ -234,6 +234,8 @@ def _writes(site: Site, run: list[Statement], free: dict[str, cst.Name]) -> None
     """Raise where the run changes a value in place that comes from outside."""
     for node in walk_scope(list(run)):
         changed = _changed_in_place(site, node)
+        if changed is not None and changed.value in site.parameters()[:1] and _is_method(site):
+            raise Refusal("it writes into an attribute of its object")
         if changed is not None and changed.value in free:
             stores = [s for s in site.stores(changed.value) if s not in set(site.after(run[0]))]
             stores = [s for s in stores if not any(s in set(walk(r)) for r in run)]

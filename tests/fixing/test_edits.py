@@ -79,6 +79,14 @@ def test_which_edits_go_together() -> None:
     assert compatible({"b.py": list(fix.edits)}, inside)
 
 
+def test_two_definitions_of_one_name_do_not_go_together() -> None:
+    first = edit(1, 1, 1, 1, "def _seed(s):\n    x = s\n")
+    assert not compatible({"a.py": [first]}, Fix("c", "safe", "m", (edit(1, 1, 1, 1, "def _seed(t):\n    x = t\n"),)))
+    assert not compatible({"a.py": [first]}, Fix("c", "safe", "m", (edit(9, 1, 9, 1, "_seed = 2\n"),)))
+    assert compatible({"a.py": [first]}, Fix("c", "safe", "m", (edit(1, 1, 1, 1, "def _sow(s):\n    x = s\n"),)))
+    assert compatible({"a.py": [first]}, Fix("c", "safe", "m", (first,)))
+
+
 LINES = st.lists(st.text(alphabet="ab é\t#", max_size=5), min_size=1, max_size=8)
 
 
