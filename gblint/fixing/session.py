@@ -8,7 +8,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -209,8 +209,9 @@ def _wrong(before: Outcome, after: Outcome, chosen: list[Step], edits: dict[str,
         kept = Counter(_identity(f) for f in after.findings if id(f) not in seen)
         fresh = _beyond(fresh, Counter(_identity(f) for f in left) - kept, _identity)
     wrong: dict[int, tuple[Step, str]] = {}
+    calls = _calls(after) if fresh else {}
     for finding in fresh:
-        for step in _culprits(finding, chosen, edits):
+        for step in _culprits(finding, chosen, edits, calls):
             wrong.setdefault(id(step), (step, _sentence(step, finding)))
     return list(wrong.values())
 
@@ -238,22 +239,47 @@ def _sentence(step: Step, finding: Finding) -> str:
     return f"it would bring up {finding.code} {finding.name} ({where}: {finding.message})"
 
 
-def _culprits(finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]]) -> list[Step]:
-    """The steps most likely behind a finding: those that wrote its rows, else those of its function, of a function on
-    the way to it, those that changed a setting, those of its file, else all."""
+def _culprits(
+    finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]], calls: Mapping[str, set[str]]
+) -> list[Step]:
+    """The steps that can be behind a finding: those that wrote its rows, else those of its function, of a function on
+    the way to it, of one that it calls, else those that changed a setting. None if no step has to do with it."""
     way = {finding.function, *(step.function for step in finding.path)}
-    tests = (
+    below = _reached(finding.function, calls)
+    tests: tuple[Callable[[Step], bool], ...] = (
         lambda s: any(_covers(e, finding, edits) for e in s.fix.edits),
         lambda s: s.finding.function == finding.function,
         lambda s: s.finding.function in way,
+        lambda s: s.finding.function in below,
         lambda s: any(_is_setting(e) for e in s.fix.edits),
-        lambda s: any(e.filename == finding.filename for e in s.fix.edits),
     )
     for test in tests:
         found = [step for step in chosen if test(step)]
         if found:
             return found
-    return chosen
+    return []
+
+
+def _calls(outcome: Outcome) -> dict[str, set[str]]:
+    """Who calls whom."""
+    from gblint.callgraph import merged, unpack
+
+    found: dict[str, set[str]] = defaultdict(set)
+    for edge in merged(map(unpack, outcome.calls)).edges:
+        found[edge.caller].add(edge.callee)
+    return found
+
+
+def _reached(function: str, calls: Mapping[str, set[str]]) -> set[str]:
+    """The functions that a function calls, directly or through others."""
+    found: set[str] = set()
+    stack = [function]
+    while stack:
+        for callee in calls.get(stack.pop(), ()):
+            if callee not in found:
+                found.add(callee)
+                stack.append(callee)
+    return found
 
 
 def _is_setting(edit: Edit) -> bool:
