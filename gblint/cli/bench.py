@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from gblint.cli.main import print_out
+from gblint.cli.options import words_of
 from gblint.cli.verify import WithCommand
 from gblint.errors import GblintError
 from gblint.report import json
@@ -43,7 +44,7 @@ def command(repeat: int, against: str | None, timeout: float | None, output_form
         raise GblintError("there is no command to run", "put it after two dashes: gblint bench -- python train.py")
     commands = {"command": Command(words, timeout=timeout)}
     if against is not None:
-        commands["against"] = Command(_words(against), timeout=timeout)
+        commands["against"] = Command(words_of(against, "--against"), timeout=timeout)
     for name, each in commands.items():
         click.echo(f"gblint: running `{printable(shlex.join(each.words))}` ({name}) {repeat} times", err=True)
     samples = measure(commands, repeat)
@@ -52,16 +53,6 @@ def command(repeat: int, against: str | None, timeout: float | None, output_form
     else:
         print_out("".join(f"{line}\n" for line in table(samples)))
     return 0
-
-
-def _words(text: str) -> tuple[str, ...]:
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError as error:
-        raise click.BadParameter(f"{error} in `{text}`", param_hint="'--against'") from error
-    if not words:
-        raise click.BadParameter("it is empty", param_hint="'--against'")
-    return words
 
 
 def table(samples: Samples) -> Iterator[str]:

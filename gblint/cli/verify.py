@@ -92,8 +92,8 @@ def verify_and_report(
     with progress_bar() as progress:
         outcome = predict(options, progress)
     _announce(program, outcome)
-    with _ticker(show_output) as tick:
-        verified = run_and_compare(options, outcome, program, _show if show_output else None, tick)
+    with ticker(show_output) as tick:
+        verified = run_and_compare(options, outcome, program, show if show_output else None, tick)
     _warn(verified, program)
     if store and not options.isolated:
         everything = [*verified.judged, *verified.unshown]
@@ -120,13 +120,14 @@ def _warn(verified: Verified, program: Command) -> None:
         warn(printable(text))
 
 
-def _show(line: bytes) -> None:
+def show(line: bytes) -> None:
+    """Pass a line of the command's output on."""
     sys.stderr.buffer.write(line)
     sys.stderr.buffer.flush()
 
 
 @contextmanager
-def _ticker(show_output: bool) -> Iterator[Tick | None]:
+def ticker(show_output: bool) -> Iterator[Tick | None]:
     """Where somebody watches, a line with the seconds passed and the last that the program said."""
     if show_output or not sys.stderr or not sys.stderr.isatty():
         yield None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from gblint.verify.running import Command, ending, problem, run
+from gblint.verify.running import TIMED_OUT, Command, Show, Tick, ending, problem, run
 from gblint.verify.said import Recompile
 from gblint.verify.sites import Owner, Site, is_yours, sites, within
 
@@ -28,6 +28,7 @@ class Observation(msgspec.Struct):
     trouble: str
     seconds: float
     tail: list[str]
+    timed_out: bool = False
 
     @property
     def recompile_count(self) -> int:
@@ -41,13 +42,16 @@ def observe(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     folders: Iterable[Path] = (),
+    show: Show | None = None,
+    tick: Tick | None = None,
 ) -> Observation:
     """Run a command and say what Dynamo did.
 
-    folders: whose rows breaks belong to; without any, all files that are no library's. Raises GblintError when there is
-    nothing to learn: no such command, no torch, an interrupt. That nothing was compiled is no error here.
+    folders: whose rows breaks belong to; without any, all files that are no library's. show, tick: see `run`. Raises
+    GblintError when there is nothing to learn: no such command, no torch, an interrupt. That nothing was compiled is no
+    error here.
     """
-    ran = run(Command(tuple(words), timeout=timeout, cwd=cwd, env=env))
+    ran = run(Command(tuple(words), timeout=timeout, cwd=cwd, env=env), show, tick)
     error = problem(ran, words)
     if error and (not ran.with_torch or not ran.said.empty or ran.ended == "interrupted"):
         raise error
@@ -63,4 +67,5 @@ def observe(
         ending(ran, timeout),
         ran.seconds,
         ran.tail,
+        ran.ended == TIMED_OUT,
     )
