@@ -81,6 +81,10 @@ class Recorder:
             self._inside = True
             try:
                 result = inner(*args, **kwargs)
+            except Exception as error:
+                if not type(error).__module__.startswith("torch._dynamo"):  # the program's own, eager or compiled
+                    self.note("call", error)
+                raise
             finally:
                 self._inside = False
             self.note("call", result)

@@ -144,6 +144,10 @@ def f(x):
 
 out, _ = f(model(torch.ones(2, dtype=torch.float32)))
 out.loss.backward()
+try:
+    torch.compile(lambda x: x[3], backend="eager")([])
+except IndexError:
+    pass
 print(type(model).__name__, model.weight.shape, f.__name__)
 """
 
@@ -167,9 +171,10 @@ def test_a_program_records_itself(project: Write) -> None:
             assert [(s.row, s.code, s.count) for s in found.sites] == [(s.row, s.code, s.count) for s in plain.sites]
             assert (found.graphs, found.recompile_count) == (plain.graphs, plain.recompile_count)
     (calls,) = runs[0].processes
-    assert [call.kind for call in calls] == ["call", "call", "gradients"]
+    assert [call.kind for call in calls] == ["call", "call", "gradients", "call"]
     assert [leaf[0] for leaf in calls[1].leaves] == ["t", "v", "t"]
     assert [leaf[2] for leaf in calls[2].leaves] == [[2, 2], [2], [2]]
+    assert calls[3].leaves == (["o", "IndexError"],)
     assert difference(runs[0], runs[1]) == ""
 
 
