@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from gblint.devtools import fit
 from gblint.devtools.accuracy import Predicted
 from gblint.devtools.fit import Example, average_precision, brier, calibration_error, confidence, cross_validated
+from gblint.devtools.score import Runner
 from gblint.findings.confidence import RuleWeight, Table
 
 TRUE = Table(
@@ -185,7 +186,7 @@ def test_the_command_fits_on_reports_and_prints_its_figures(corpus: Path, site_p
     output.unlink()
     checked = run(corpus, *reports, "--sources", str(site_packages), "-o", str(output), "--check")
     error = fit.errors(
-        fit.collect(corpus, [site_packages], fit.Runner([tmp_path / "one.json", tmp_path / "two.json"], 1)).examples
+        fit.collect(corpus, [site_packages], Runner([tmp_path / "one.json", tmp_path / "two.json"], 1)).examples
     )
     assert checked.exit_code == int(max(error.values()) > fit.MOST_ERROR)
     assert not output.exists()
