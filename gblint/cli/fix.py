@@ -35,6 +35,7 @@ from gblint.verify.trial import Program
 @click.option("--verify", "program", metavar="COMMAND", help="Run COMMAND, and keep only repairs that it approves.")
 @click.option("--check-outputs", is_flag=True, help="With --verify: what compiled callables give has to stay the same.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For each run.")
+@click.option("--memory", type=click.FloatRange(min=0, min_open=True), metavar="MB", help="End a run that takes more.")
 @click.option("--show-output", is_flag=True, help="Let the command's output through, on standard error.")
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if breaks are left.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing of what was done.")
@@ -46,6 +47,7 @@ def command(
     program: str | None,
     check_outputs: bool,
     timeout: float | None,
+    memory: float | None,
     show_output: bool,
     exit_zero: bool,
     quiet: bool,
@@ -62,12 +64,19 @@ def command(
     _check_codemods(codemods)
     choice = Choice(flat(rules), codemods, unsafe_fixes)
     options = options_of(**given)
-    if program is None and (check_outputs or timeout or show_output):
-        raise click.UsageError("--check-outputs, --timeout and --show-output go with --verify")
+    if program is None and (check_outputs or timeout or memory or show_output):
+        raise click.UsageError("--check-outputs, --timeout, --memory and --show-output go with --verify")
     if program is not None:
         if diff or options.stdin is not None:
             raise click.UsageError("--verify excludes --diff and standard input: what runs has to be in the files")
-        repaired = prove_and_tell(options, choice, _program(program, check_outputs, timeout, show_output), quiet)
+        judge = Program(
+            words_of(program, "--verify"),
+            timeout=timeout,
+            memory=memory,
+            outputs=check_outputs,
+            show=show if show_output else None,
+        )
+        repaired = prove_and_tell(options, choice, judge, quiet)
     else:
         repaired = fix_and_tell(options, choice, diff, True, quiet)
     if exit_zero:
@@ -116,10 +125,6 @@ def prove_and_tell(options: Options, choice: Choice, program: Program, quiet: bo
     if not quiet:
         click.echo(proof.summary(proved, choice, Style(colour_of(sys.stderr))), nl=False, err=True)
     return proved.repaired
-
-
-def _program(text: str, outputs: bool, timeout: float | None, show_output: bool) -> Program:
-    return Program(words_of(text, "--verify"), timeout=timeout, outputs=outputs, show=show if show_output else None)
 
 
 def _check_codemods(names: tuple[str, ...]) -> None:

@@ -22,6 +22,7 @@ class Program(msgspec.Struct, frozen=True):
     words: tuple[str, ...]
     folders: tuple[Path, ...] = ()
     timeout: float | None = None
+    memory: float | None = None
     env: Mapping[str, str] | None = None
     outputs: bool = False
     show: Show | None = None
@@ -61,6 +62,7 @@ def _look(program: Program, scratch: Path, eager: bool) -> Seen:
     seen = observe(
         program.words,
         timeout=program.timeout,
+        memory=program.memory,
         env=env,
         folders=program.folders,
         show=program.show,
@@ -82,7 +84,7 @@ def baseline(program: Program, scratch: Path, announce: Callable[[str], None]) -
     nothing, or, where outputs are to be compared, gives none or others each time."""
     seen = look(program, scratch, announce)
     observation = seen.observation
-    if observation.timed_out:
+    if observation.cut_short:
         raise GblintError(observation.trouble, "the command has to end by itself before repairs can be judged by it")
     if not (observation.sites or observation.traced or observation.graphs):
         why = observation.trouble or "the run has to call what torch.compile returns, at least once"
@@ -139,7 +141,7 @@ def judge_edits(before: Baseline, seen: Seen, change: Change) -> Judgement:
     pairs = change.pairs(old.sites, new.sites)
     judged = Judgement(seen, pairs)
     recovered = before.seen.failed and not new.exit_code
-    if new.timed_out or (new.trouble and new.exit_code != old.exit_code):
+    if new.cut_short or (new.trouble and new.exit_code != old.exit_code):
         judged.worse.append(new.trouble)
         return judged
     hidden = [site for site in pairs.fresh if change.untouched(site) and not _traced(old, site, change)]

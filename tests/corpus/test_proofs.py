@@ -15,7 +15,8 @@ import pytest
 from gblint.checking import Options
 from gblint.devtools.dynamo import DynamoRunner
 from gblint.devtools.programs import labels_of, main_file, missing_packages
-from gblint.devtools.repairs import CORPUS, Trial, breaking
+from gblint.devtools.repairs import CORPUS, Trial, breaking, result
+from gblint.errors import GblintError
 from gblint.fixing.plan import Choice
 from gblint.fixing.proving import Proved, prove
 from gblint.verify.trial import Program
@@ -53,10 +54,18 @@ def proved(program: Path, copy: Path, forks: Forks) -> Proved:
 @pytest.mark.parametrize("program", SAMPLE, ids=name_of)
 def test_no_program_is_worse_than_before(program: Path, tmp_path: Path, forks: Forks, runner: DynamoRunner) -> None:
     copy = tmp_path / program.name
-    result = proved(program, copy, forks)
+    try:
+        proof = proved(program, copy, forks)
+    except GblintError as error:
+        assert "two runs of the unchanged program differ" in error.message
+        assert all(file.read_bytes() == (program / file.relative_to(copy)).read_bytes() for file in copy.rglob("*.py"))
+        assert copy.is_dir() or copy.read_bytes() == program.read_bytes()
+        pytest.skip("its own runs differ")
     before, after = runner.observe_all([program, copy], digest=True)
     (eager,) = runner.observe_all([copy], eager=True, digest=True)
-    verdict = Trial(program, result.repaired, before, after, eager).verdict
-    print(verdict, [(r.step.fix.codemod, r.reason) for r in result.rejected])
+    verdict = Trial(program, proof.repaired, before, after, eager).verdict
+    if verdict == "WRONG" and len({tuple(result(seen)) for seen in runner.observe_all([program] * 8, digest=True)}) > 1:
+        pytest.skip("its own runs differ")
+    print(verdict, [(r.step.fix.codemod, r.reason) for r in proof.rejected])
     assert verdict not in ("WRONG", "worse")
     assert len(after.places() | after.silent_places()) <= len(before.places() | before.silent_places())
