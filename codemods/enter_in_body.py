@@ -27,6 +27,7 @@ from gblint.codemod_api import (
     class_site,
     definition,
     marked,
+    refuse,
     require,
     walk,
     without_decorator,
@@ -203,7 +204,8 @@ print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
         require(len(tree.decorators) == 1, f"`{function.name}` has other decorators too")
         (decorator,) = tree.decorators
         manager = decorator.decorator
-        require(isinstance(manager, cst.Call), f"the manager of `{function.name}` is made elsewhere")
+        if not isinstance(manager, cst.Call):
+            refuse(f"the manager of `{function.name}` is made elsewhere")
         require(
             isinstance(tree.body, cst.IndentedBlock), f"the body of `{function.name}` stands on the line of its `def`"
         )
@@ -232,9 +234,9 @@ def _keeps_nothing(site: Site, manager: cst.BaseExpression) -> bool:
     name = manager.value
     if len(site.module.bindings.get(name, ())) != 1:
         return False
-    for info in site.module.functions:
-        if info.qualname == name:
-            return info.decorators in (("contextlib.contextmanager",), ("contextmanager",))
+    for function in site.module.functions:
+        if function.qualname == name:
+            return function.decorators in (("contextlib.contextmanager",), ("contextmanager",))
     info = site.module.classes.get(name)
     if info is None or info.decorators or info.bases not in (("contextlib.ContextDecorator",), ("ContextDecorator",)):
         return False
@@ -264,13 +266,21 @@ def _stores_nothing(method: cst.FunctionDef) -> bool:
         return not any(isinstance(n, cst.Attribute) and _is_stored(n, own, method) for n in walk(method.body))
     for line in method.body.body:
         for statement in line.body if isinstance(line, cst.SimpleStatementLine) else (None,):
-            simple = isinstance(statement, cst.Assign) and len(statement.targets) == 1
-            if not simple or not isinstance(statement.value, cst.Name) or statement.value.value not in names - {own}:
-                return False
-            target = statement.targets[0].target
-            if not isinstance(target, cst.Attribute) or not _is_name(target.value, own):
+            if not isinstance(statement, cst.Assign) or not _keeps_parameter(statement, own, names - {own}):
                 return False
     return True
+
+
+def _keeps_parameter(statement: cst.Assign, own: str, names: set[str]) -> bool:
+    """Whether an assignment is `self.x = parameter`."""
+    target = statement.targets[0].target
+    is_own = isinstance(target, cst.Attribute) and _is_name(target.value, own)
+    return (
+        is_own
+        and len(statement.targets) == 1
+        and isinstance(statement.value, cst.Name)
+        and (statement.value.value in names)
+    )
 
 
 def _is_name(node: cst.CSTNode, name: str) -> bool:

@@ -52,7 +52,7 @@ from gblint.fixing.listing import listed
 from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
-from gblint.fixing.moved import doubt
+from gblint.fixing.opaque import doubt
 from gblint.fixing.outline import Outline, outline
 from gblint.fixing.owned import is_own, only_read
 from gblint.fixing.places import callers, class_site, function_info, method, own_class

@@ -165,9 +165,7 @@ def traps(project: Write) -> Path:
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_nothing_of_the_checked_code_runs(
-    traps: Path, tmp_path_factory: pytest.TempPathFactory, jobs: str
-) -> None:
+def test_nothing_of_the_checked_code_runs(traps: Path, tmp_path_factory: pytest.TempPathFactory, jobs: str) -> None:
     before = {path for path in traps.rglob("*") if path.is_file()}
     options = ("-j", jobs, "--roots", "modules", "--min-confidence", "0")
     seen = watched(GBLINT, "check", *options, scratch=tmp_path_factory.mktemp("host"))

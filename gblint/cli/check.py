@@ -93,16 +93,11 @@ def _verified(
     verbose: bool,
 ) -> int:
     """Run a command given as one text and report as `gblint verify` does."""
-    import shlex
-
+    from gblint.cli.options import words_of
     from gblint.cli.verify import verify_and_report
     from gblint.verify.running import Command
 
-    try:
-        words = shlex.split(program)
-    except ValueError as error:
-        raise click.BadParameter(f"{error} in `{program}`", param_hint="'--verify'") from error
-    command = Command(tuple(words), verbose=verbose)
+    command = Command(words_of(program, "--verify"), verbose=verbose)
     return verify_and_report(options, command, output_format, output_file, exit_zero, quiet, show_output=verbose)
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Any
 
 import click
+import msgspec
 
 from gblint.checking import Options
 from gblint.cli.analysis_options import analysis_options, options_of
 from gblint.cli.main import colour_of, print_out, warn
-from gblint.cli.options import SELECTORS, flat
+from gblint.cli.options import SELECTORS, flat, words_of
 from gblint.cli.progress import progress_bar
+from gblint.cli.verify import show, ticker
 from gblint.errors import GblintError, suggest
 from gblint.fixing.plan import Choice
+from gblint.fixing.proving import prove
 from gblint.fixing.session import Repaired, repair
-from gblint.report import fixes
-from gblint.report.style import Style
+from gblint.report import fixes, proof
+from gblint.report.style import Style, printable
+from gblint.verify.trial import Program
 
 
 @click.command("fix")
@@ -27,6 +32,11 @@ from gblint.report.style import Style
 @click.option(
     "--diff", is_flag=True, help="Show what would change, and change nothing; exits with 1 if anything would."
 )
+@click.option("--verify", "program", metavar="COMMAND", help="Run COMMAND, and keep only repairs that it approves.")
+@click.option("--check-outputs", is_flag=True, help="With --verify: what compiled callables give has to stay the same.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="For each run.")
+@click.option("--memory", type=click.FloatRange(min=0, min_open=True), metavar="MB", help="End a run that takes more.")
+@click.option("--show-output", is_flag=True, help="Let the command's output through, on standard error.")
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if breaks are left.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing of what was done.")
 def command(
@@ -34,11 +44,17 @@ def command(
     codemods: tuple[str, ...],
     unsafe_fixes: bool,
     diff: bool,
+    program: str | None,
+    check_outputs: bool,
+    timeout: float | None,
+    memory: float | None,
+    show_output: bool,
     exit_zero: bool,
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Repair graph breaks in PATHS (default: the current folder). Nothing is run or imported.
+    """Repair graph breaks in PATHS (default: the current folder). Nothing is run or imported, unless --verify says what
+    to run.
 
     Every edit is checked again before it is kept: the break has to be gone and no other may have come. With `-` for a
     path, source is read from standard input and written, repaired, to standard output.
@@ -48,7 +64,21 @@ def command(
     _check_codemods(codemods)
     choice = Choice(flat(rules), codemods, unsafe_fixes)
     options = options_of(**given)
-    repaired = fix_and_tell(options, choice, diff, True, quiet)
+    if program is None and (check_outputs or timeout or memory or show_output):
+        raise click.UsageError("--check-outputs, --timeout, --memory and --show-output go with --verify")
+    if program is not None:
+        if diff or options.stdin is not None:
+            raise click.UsageError("--verify excludes --diff and standard input: what runs has to be in the files")
+        judge = Program(
+            words_of(program, "--verify"),
+            timeout=timeout,
+            memory=memory,
+            outputs=check_outputs,
+            show=show if show_output else None,
+        )
+        repaired = prove_and_tell(options, choice, judge, quiet)
+    else:
+        repaired = fix_and_tell(options, choice, diff, True, quiet)
     if exit_zero:
         return 0
     if diff or options.stdin is not None:
@@ -76,6 +106,25 @@ def fix_and_tell(options: Options, choice: Choice, diff: bool, listed: bool, qui
     if not quiet:
         click.echo(fixes.summary(repaired, choice, diff, listed, Style(colour_of(sys.stderr))), nl=False, err=True)
     return repaired
+
+
+def prove_and_tell(options: Options, choice: Choice, program: Program, quiet: bool) -> Repaired:
+    """Repair what the program approves, and say on stderr what was run, kept and taken back. Raises as `prove` does."""
+    shown = printable(shlex.join(program.words))
+    click.echo(f"gblint: `{shown}` is run on the source as it is, and again after repairs", err=True)
+    if program.outputs:
+        click.echo("gblint: a `sitecustomize` on PYTHONPATH records what compiled callables give", err=True)
+
+    def announce(what: str) -> None:
+        click.echo(f"gblint: {what}", err=True)
+
+    with ticker(program.show is not None) as tick:
+        proved = prove(options, choice, msgspec.structs.replace(program, tick=tick), announce)
+    for note in (*proved.repaired.before.notes, *proved.before.notes):
+        warn(printable(note))
+    if not quiet:
+        click.echo(proof.summary(proved, choice, Style(colour_of(sys.stderr))), nl=False, err=True)
+    return proved.repaired
 
 
 def _check_codemods(names: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -95,3 +96,14 @@ def read_fixed_config(path: Path | None) -> Config | None:
     if config is None:
         raise GblintError(f"{path} has no [tool.gblint] table")
     return config
+
+
+def words_of(text: str, option: str) -> tuple[str, ...]:
+    """The words of a command that was given as one text; raises a usage error for what is none."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise click.BadParameter(f"{error} in `{text}`", param_hint=f"'{option}'") from error
+    if not words:
+        raise click.BadParameter("it is empty", param_hint=f"'{option}'")
+    return words

@@ -20,7 +20,7 @@ from gblint.report.style import Style, plural, printable
 from gblint.verify.keeping import keep
 from gblint.verify.report import FORMATS
 from gblint.verify.running import Command, Tick, ending
-from gblint.verify.verifying import Verified, predict, run_and_compare
+from gblint.verify.verifying import Verified, needs_eager, predict, run_and_compare, run_eager
 
 
 class WithCommand(click.Command):
@@ -41,6 +41,7 @@ class WithCommand(click.Command):
 @click.option("--output-format", type=click.Choice(list(FORMATS)), default="full", show_default=True)
 @click.option("-o", "--output-file", type=FILE, help="Write the report to a file.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End the command then.")
+@click.option("--memory", type=click.FloatRange(min=0, min_open=True), metavar="MB", help="End it if it takes more.")
 @click.option("--show-output", is_flag=True, help="Let the command's output through, on standard error.")
 @click.option("--no-store", is_flag=True, help="Do not keep the verdicts for later checks of the project.")
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if there is something to report.")
@@ -48,6 +49,7 @@ class WithCommand(click.Command):
 @click.option("-v", "--verbose", is_flag=True, help="Let Dynamo say more (TORCHDYNAMO_VERBOSE=1), and show the output.")
 def command(
     timeout: float | None,
+    memory: float | None,
     show_output: bool,
     no_store: bool,
     verbose: bool,
@@ -69,7 +71,7 @@ def command(
     if "-" in given["paths"] or given["stdin_filename"]:
         raise click.UsageError("standard input cannot be verified: what runs is in files")
     options = options_of(**given)
-    program = Command(words, timeout=timeout, verbose=verbose)
+    program = Command(words, timeout=timeout, verbose=verbose, memory=memory)
     show = show_output or verbose
     return verify_and_report(options, program, output_format, output_file, exit_zero, quiet, show, not no_store)
 
@@ -92,9 +94,15 @@ def verify_and_report(
     with progress_bar() as progress:
         outcome = predict(options, progress)
     _announce(program, outcome)
-    with _ticker(show_output) as tick:
-        verified = run_and_compare(options, outcome, program, _show if show_output else None, tick)
+    with ticker(show_output) as tick:
+        verified = run_and_compare(options, outcome, program, show if show_output else None, tick)
     _warn(verified, program)
+    if needs_eager(verified):
+        click.echo(
+            "gblint: running it again without compiling, since what it failed in may be an error of its own", err=True
+        )
+        with ticker(show_output) as tick:
+            run_eager(verified, program, show if show_output else None, tick)
     if store and not options.isolated:
         everything = [*verified.judged, *verified.unshown]
         verified.kept = keep(everything, [scope.root for scope in outcome.scopes], verified.ran.said.torch)
@@ -120,13 +128,14 @@ def _warn(verified: Verified, program: Command) -> None:
         warn(printable(text))
 
 
-def _show(line: bytes) -> None:
+def show(line: bytes) -> None:
+    """Pass a line of the command's output on."""
     sys.stderr.buffer.write(line)
     sys.stderr.buffer.flush()
 
 
 @contextmanager
-def _ticker(show_output: bool) -> Iterator[Tick | None]:
+def ticker(show_output: bool) -> Iterator[Tick | None]:
     """Where somebody watches, a line with the seconds passed and the last that the program said."""
     if show_output or not sys.stderr or not sys.stderr.isatty():
         yield None

@@ -4,8 +4,9 @@ It judges findings by the corpus, as `python -m gblint.devtools.score` does and 
 those on traced lines, in programs those that nothing masks. A small logistic model then learns how often findings of a
 rule, a certainty, a kind of root hit a break. Weights are shrunk towards 0, so that a rule seen a few times stays near
 its prior. Programs are written to show a break and so are easier than other code: how much easier is fitted too, and
-left out of the table. What is printed is cross-validated: no finding is judged by a model that saw its folder or
-program.
+left out of the table. What is printed as "fitted" is cross-validated: no finding is judged by a model that saw its
+folder or program; as "library out", by none that saw anything of its library. With --check nothing is written, and the
+exit code is 1 if the calibration error of either is above 0.08 on recorded truth.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ PULL_PROGRAM = 2.0  # stronger, or how sure explicit roots are would be lost: th
 PULL_CERTAINTY, CERTAINTY = 4.0, 1.0  # towards taking the interpreter's certainties at their word
 FOLDS = 10
 BINS = 10
+MOST_ERROR = 0.08  # calibration error on recorded truth that a table was not fitted on
 UNKNOWN_PRIOR = 0.9  # of a rule that is no longer there
 THRESHOLDS = (0.0, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7)
 FIGURES = ("recall_lines", "precision", "recall_lines_id", "precision_id")
@@ -56,6 +58,11 @@ class Example(msgspec.Struct, frozen=True):
     @property
     def rule(self) -> str:
         return f"{self.finding.code} {self.finding.name}"
+
+    @property
+    def library(self) -> str:
+        """The library that it is in, or else its program."""
+        return self.group.partition("/")[0] if self.part in SETS else self.group
 
 
 class Collected(msgspec.Struct):
@@ -201,6 +208,17 @@ def cross_validated(examples: Sequence[Example]) -> list[float]:
     return [confidence(example, tables[fold[example.group]]) for example in examples]
 
 
+def libraries_left_out(examples: Sequence[Example]) -> list[float]:
+    """The confidence of each example by a table fitted without its library; in programs, the cross-validated one."""
+    known = cross_validated(examples)
+    libraries = sorted({example.library for example in examples if example.part in SETS})
+    tables = {library: fit([e for e in examples if e.library != library]) for library in libraries}
+    return [
+        confidence(example, tables[example.library]) if example.library in tables else by_folds
+        for example, by_folds in zip(examples, known, strict=True)
+    ]
+
+
 def brier(confidences: Iterable[float], hits: Iterable[bool]) -> float:
     """Mean squared distance between confidence and what happened."""
     return float(np.mean([(p - hit) ** 2 for p, hit in zip(confidences, hits, strict=True)]))
@@ -224,26 +242,44 @@ def average_precision(confidences: Sequence[float], hits: Sequence[bool]) -> flo
 
 
 def report(collected: Collected) -> Iterator[str]:
-    """Lines that say how good confidences are: those reported, those of the priors alone, and the fitted ones."""
+    """Lines that say how good confidences are: those reported, those of the priors alone, and fitted ones."""
     examples = collected.examples
     fitted = cross_validated(examples)
     kinds = {
         "reported": [example.finding.confidence for example in examples],
         "priors": [confidence(example, Table()) for example in examples],
         "fitted": fitted,
+        "library out": libraries_left_out(examples),
     }
     yield f"{'part':<12}{'confidence':<12}{'findings':>8}{'hits':>7}{'Brier':>8}{'calibration':>13}{'AP':>8}"
-    for part in ("all", *dict.fromkeys(example.part for example in examples)):
-        chosen = [n for n, example in enumerate(examples) if part in ("all", example.part)]
+    for part in ("all", "truth", *dict.fromkeys(example.part for example in examples)):
+        chosen = _chosen(examples, part)
         hits = [examples[n].hit for n in chosen]
         for kind, confidences in kinds.items():
             mine = [confidences[n] for n in chosen]
-            counts = f"{part:<12}{kind:<12}{len(chosen):8}{sum(hits):7}{brier(mine, hits):8.4f}"
-            yield f"{counts}{calibration_error(mine, hits):13.4f}{average_precision(mine, hits):8.4f}"
-    yield ""
-    yield from _bins(fitted, [example.hit for example in examples])
+            if mine:
+                counts = f"{part:<12}{kind:<12}{len(chosen):8}{sum(hits):7}{brier(mine, hits):8.4f}"
+                yield f"{counts}{calibration_error(mine, hits):13.4f}{average_precision(mine, hits):8.4f}"
+    truth = _chosen(examples, "truth")
+    for kind in ("fitted", "library out"):
+        yield ""
+        yield f"recorded truth, {kind}"
+        yield from _bins([kinds[kind][n] for n in truth], [examples[n].hit for n in truth])
     yield ""
     yield from _trade_off(collected, fitted)
+
+
+def _chosen(examples: Sequence[Example], part: str) -> list[int]:
+    """The places of a part's examples; "truth" are all of recorded truth."""
+    return [n for n, e in enumerate(examples) if part in ("all", e.part) or (part == "truth" and e.part in SETS)]
+
+
+def errors(examples: Sequence[Example]) -> dict[str, float]:
+    """Calibration error on recorded truth by how it was left out of the fit."""
+    truth = _chosen(examples, "truth")
+    hits = [examples[n].hit for n in truth]
+    kinds = {"fitted": cross_validated(examples), "library out": libraries_left_out(examples)}
+    return {kind: calibration_error([found[n] for n in truth], hits) for kind, found in kinds.items()}
 
 
 def _bins(confidences: Sequence[float], hits: Sequence[bool]) -> Iterator[str]:
@@ -294,8 +330,11 @@ def _trade_off(collected: Collected, fitted: Sequence[float]) -> Iterator[str]:
 )
 @click.option("--corpus", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path("corpus"))
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default=TABLE, show_default=True)
+@click.option("--check", "checking", is_flag=True, help="Write nothing; exit with 1 if confidences do not hold.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=2, show_default=True)
-def main(folders: tuple[Path, ...], reports: tuple[Path, ...], corpus: Path, output: Path, jobs: int) -> None:
+def main(
+    folders: tuple[Path, ...], reports: tuple[Path, ...], corpus: Path, output: Path, checking: bool, jobs: int
+) -> None:
     collected = collect(corpus, folders, Runner(reports, jobs))
     if missing := [part for part in SETS if part not in collected.libraries]:
         raise click.ClickException(
@@ -306,6 +345,11 @@ def main(folders: tuple[Path, ...], reports: tuple[Path, ...], corpus: Path, out
         raise click.ClickException("no finding is in the corpus: the reports seem to be about other files")
     for line in report(collected):
         click.echo(line)
+    if checking:
+        high = {kind: error for kind, error in errors(collected.examples).items() if error > MOST_ERROR}
+        if high:
+            raise click.ClickException(f"calibration error above {MOST_ERROR}: {high}")
+        return
     output.write_text(text(fit(collected.examples)), encoding="utf8")
     click.echo(f"{output}: written")
 

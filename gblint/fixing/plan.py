@@ -12,17 +12,22 @@ from gblint.findings.finding import Edit, Finding, Fix
 from gblint.findings.selection import strength
 from gblint.fixing.edits import compatible
 
+Key = tuple[str, str, str, str, str]
+
 
 class Choice(msgspec.Struct, frozen=True):
     """What the user wants repaired. rules: codes, prefixes or names of rules, empty for all; codemods: names, empty for
     all; unsafe: repairs that are right only in the usual case as well; roots: only breaks on the way from these
-    functions; existing: the repaired code serves objects that exist already, so `__init__` has to stay as it is."""
+    functions; existing: the repaired code serves objects that exist already, so `__init__` has to stay as it is.
+    banned: keys of steps not to be made; only: keys of those that may be, None for all."""
 
     rules: tuple[str, ...] = ()
     codemods: tuple[str, ...] = ()
     unsafe: bool = False
     roots: tuple[str, ...] = ()
     existing: bool = False
+    banned: frozenset[Key] = frozenset()
+    only: frozenset[Key] | None = None
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -32,7 +37,7 @@ class Step(msgspec.Struct, frozen=True):
     fix: Fix
 
     @property
-    def key(self) -> tuple[str, str, str, str, str]:
+    def key(self) -> Key:
         """What stays the same of it while rows move: what is not to be tried again."""
         f = self.finding
         return (self.fix.codemod, f.code, f.filename, f.function, f.message)
@@ -61,7 +66,7 @@ def steps(
     choice: Choice,
     config_of: Callable[[str], Config],
     allowed: Callable[[Fix], bool],
-    banned: set[tuple[str, str, str, str, str]],
+    banned: set[Key],
 ) -> list[Step]:
     """The first repair of each finding that may be made; those that get in the way of one before wait for the next
     pass.
@@ -80,6 +85,7 @@ def steps(
                 applicability(fix, finding, config_of(finding.filename)) in levels
                 and (not choice.codemods or fix.codemod in choice.codemods)
                 and step.key not in banned
+                and (choice.only is None or step.key in choice.only)
                 and allowed(fix)
             ):
                 if compatible(taken, fix):

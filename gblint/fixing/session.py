@@ -20,14 +20,14 @@ from gblint.errors import GblintError
 from gblint.findings.finding import Edit, Finding, Fix
 from gblint.fixing.edits import Conflict, edited, moved_row
 from gblint.fixing.imports import unused_after
-from gblint.fixing.plan import Choice, Step, steps
+from gblint.fixing.moved import Moved
+from gblint.fixing.plan import Choice, Key, Step, steps
 from gblint.fixing.rewrite import replace_file
 from gblint.source import SourceError, read_bytes
 
 PASSES = 12  # of repairs that bring up new findings, each with repairs of its own
 TRIES = 8  # to find a set of repairs that go well together, in one pass
 
-Key = tuple[str, str, str, str, str]
 T = TypeVar("T")
 
 
@@ -42,7 +42,7 @@ class Repaired(msgspec.Struct):
     """What a session has come to.
 
     before: the first check; after: the last one, of the contents as they are now. old, new: contents of the changed
-    files by path.
+    files by path. origins: of each step made, the rows of its finding in the file as it was at first.
     """
 
     before: Outcome
@@ -51,6 +51,7 @@ class Repaired(msgspec.Struct):
     new: dict[str, bytes] = {}
     made: list[Step] = []
     dropped: list[Dropped] = []
+    origins: list[tuple[int, int]] = []
 
     def write(self) -> None:
         """Put the new contents on disk, file by file. Raises GblintError at the end if some could not be replaced: each
@@ -80,12 +81,13 @@ class _Session:
         self._choice = choice
         self._progress = progress
         self._settled = Settled(options)
-        self._banned: set[Key] = set()
+        self._banned: set[Key] = set(choice.banned)
         self._started = time.time_ns()
         self._old: dict[str, bytes] = {}
         self._new: dict[str, bytes] = {}
         self._made: list[Step] = []
         self._dropped: list[Dropped] = []
+        self._origins: list[tuple[int, int]] = []
 
     def run(self) -> Repaired:
         before = after = self._check(self._new)
@@ -96,7 +98,7 @@ class _Session:
                 break
             after = result
         changed = {p: data for p, data in self._new.items() if data != self._old[p]}
-        return Repaired(before, after, self._old, changed, self._made, self._dropped)
+        return Repaired(before, after, self._old, changed, self._made, self._dropped, self._origins)
 
     def _check(self, contents: dict[str, bytes]) -> Outcome:
         overlay = self._options.overlay | {Path(p): data for p, data in contents.items()}
@@ -118,12 +120,21 @@ class _Session:
             after = self._check(self._new | contents)
             wrong = _wrong(outcome, after, chosen, edits)
             if not wrong:
+                self._origins += [self._origin(step.finding) for step in chosen]
                 self._new |= contents
                 self._made += chosen
                 return after
             for step, reason in wrong:
                 self._drop(step, reason)
         return None
+
+    def _origin(self, finding: Finding) -> tuple[int, int]:
+        """The rows of a finding before all passes."""
+        last = max(finding.row, finding.end_row)
+        if finding.filename not in self._new:
+            return finding.row, last
+        moved = Moved(self._old[finding.filename], self._new[finding.filename])
+        return moved.back(finding.row)[0], moved.back(last)[1]
 
     def _allowed(self, fix: Fix) -> bool:
         """Whether a fix changes only files that were named, and no constructor where objects exist already."""

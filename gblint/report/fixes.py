@@ -40,11 +40,11 @@ def left(repaired: Repaired, choice: Choice) -> list[Finding]:
 
 def summary(repaired: Repaired, choice: Choice, dry: bool, listed: bool, style: Style) -> str:
     """Each repair in a line if `listed`, those taken back with the reason, and the counts."""
-    lines = [_made(step, style) for step in repaired.made] if listed else []
+    lines = [made(step, style) for step in repaired.made] if listed else []
     for dropped in repaired.dropped if listed else ():
         f = dropped.step.finding
         lines.append(
-            f"{_place(f)} {f.code} {f.name}: not repaired by {dropped.step.fix.codemod}: {printable(dropped.reason)}"
+            f"{place(f)} {f.code} {f.name}: not repaired by {dropped.step.fix.codemod}: {printable(dropped.reason)}"
         )
     verb = "Would fix" if dry else "Fixed"
     count = len(repaired.made)
@@ -56,13 +56,15 @@ def summary(repaired: Repaired, choice: Choice, dry: bool, listed: bool, style: 
     return "".join(f"{line}\n" for line in lines)
 
 
-def _made(step: Step, style: Style) -> str:
+def made(step: Step, style: Style) -> str:
+    """A repair that was made, in a line."""
     finding, fix = step.finding, step.fix
     what = f"{finding.code} {finding.name}: {printable(fix.message)}"
-    return f"{_place(finding)} {what} [{fix.codemod}, {style.paint(fix.applicability, fg='cyan')}]"
+    return f"{place(finding)} {what} [{fix.codemod}, {style.paint(fix.applicability, fg='cyan')}]"
 
 
-def _place(finding: Finding) -> str:
+def place(finding: Finding) -> str:
+    """Where a finding is, as lines begin."""
     return f"{shown(finding.filename)}:{finding.row}:"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from gblint.verify.running import Command, ending, problem, run
+from gblint.verify.running import TIMED_OUT, TOO_LARGE, Command, Show, Tick, ending, problem, run
 from gblint.verify.said import Recompile
 from gblint.verify.sites import Owner, Site, is_yours, sites, within
 
@@ -16,7 +16,8 @@ class Observation(msgspec.Struct):
     """One run of a command.
 
     sites: breaks by place. recompiles: with how often. traced: rows by file. exit_code: negative for a signal.
-    trouble: why the run does not count as a good one ("" if it does): it failed, or was ended. tail: its last lines.
+    trouble: why the run does not count as a good one ("" if it does): it failed, or was ended (cut_short). tail: its
+    last lines.
     """
 
     sites: list[Site]
@@ -28,6 +29,7 @@ class Observation(msgspec.Struct):
     trouble: str
     seconds: float
     tail: list[str]
+    cut_short: bool = False
 
     @property
     def recompile_count(self) -> int:
@@ -38,16 +40,20 @@ def observe(
     words: Sequence[str],
     *,
     timeout: float | None = None,
+    memory: float | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     folders: Iterable[Path] = (),
+    show: Show | None = None,
+    tick: Tick | None = None,
 ) -> Observation:
     """Run a command and say what Dynamo did.
 
-    folders: whose rows breaks belong to; without any, all files that are no library's. Raises GblintError when there is
-    nothing to learn: no such command, no torch, an interrupt. That nothing was compiled is no error here.
+    folders: whose rows breaks belong to; without any, all files that are no library's. show, tick: see `run`. Raises
+    GblintError when there is nothing to learn: no such command, no torch, an interrupt. That nothing was compiled is no
+    error here.
     """
-    ran = run(Command(tuple(words), timeout=timeout, cwd=cwd, env=env))
+    ran = run(Command(tuple(words), timeout=timeout, cwd=cwd, env=env, memory=memory), show, tick)
     error = problem(ran, words)
     if error and (not ran.with_torch or not ran.said.empty or ran.ended == "interrupted"):
         raise error
@@ -63,4 +69,5 @@ def observe(
         ending(ran, timeout),
         ran.seconds,
         ran.tail,
+        ran.ended in (TIMED_OUT, TOO_LARGE),
     )

@@ -132,6 +132,8 @@ def _missed(judged: Judged, sources: Sources, style: Style) -> Iterator[str]:
     if site:
         for label, text in log_report.facts(site):
             yield f"  {style.paint(label + ':', fg='cyan')} {printable(text)}"
+    if judged.note:
+        yield f"  {style.paint('note:', fg='cyan')} {printable(judged.note)}"
 
 
 def _said(judged: Judged) -> Iterator[tuple[str, str]]:

@@ -28,22 +28,24 @@ from gblint.verify.trace import is_trace, read_trace
 Show = Callable[[bytes], None]
 Tick = Callable[[float, str], None]
 
-EXITED, TIMED_OUT, INTERRUPTED = "exited", "timed-out", "interrupted"
+EXITED, TIMED_OUT, INTERRUPTED, TOO_LARGE = "exited", "timed-out", "interrupted", "too-large"
 _TAIL = 40  # lines of output that are kept
 _PATIENCE = 5.0  # seconds between asking a process to end and ending it
 _LONGEST_TAIL_LINE = 500
+_LOOK = 0.5  # seconds between two looks at the memory in use
 _ERROR = re.compile(r"(?:\[\w+\]: ?)?(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Unsupported)\b")
 
 
 class Command(msgspec.Struct, frozen=True):
-    """What to run. timeout: in seconds, None for none. verbose: TORCHDYNAMO_VERBOSE=1. env: of the process, None for
-    gblint's own."""
+    """What to run. timeout: in seconds, memory: in MB for all its processes together, None for none. verbose:
+    TORCHDYNAMO_VERBOSE=1. env: of the process, None for gblint's own."""
 
     words: tuple[str, ...]
     timeout: float | None = None
     cwd: Path | None = None
     verbose: bool = False
     env: Mapping[str, str] | None = None
+    memory: float | None = None
 
 
 class Ran(msgspec.Struct):
@@ -122,6 +124,7 @@ def _wait(process: subprocess.Popen[bytes], command: Command, output: _Output, t
     for thread in threads:
         thread.start()
     start = time.monotonic()
+    looked = 0.0
     ended = EXITED
     try:
         while process.poll() is None:
@@ -129,6 +132,11 @@ def _wait(process: subprocess.Popen[bytes], command: Command, output: _Output, t
             if command.timeout is not None and passed > command.timeout:
                 ended = TIMED_OUT
                 break
+            if command.memory is not None and passed - looked > _LOOK:
+                looked = passed
+                if in_use(process.pid) > command.memory:
+                    ended = TOO_LARGE
+                    break
             if tick:
                 tick(passed, output.tail[-1] if output.tail else "")
             with suppress(subprocess.TimeoutExpired):
@@ -139,6 +147,16 @@ def _wait(process: subprocess.Popen[bytes], command: Command, output: _Output, t
     for thread in threads:
         thread.join(timeout=_PATIENCE)
     return process.returncode, ended
+
+
+def in_use(session: int) -> float:
+    """Memory in MB that the processes of a session hold, 0 where the system has no /proc to tell."""
+    pages = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
+            fields = stat.read_text("utf-8", "replace").rpartition(")")[2].split()
+            pages += int(fields[21]) if int(fields[3]) == session else 0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
@@ -232,7 +250,7 @@ def problem(ran: Ran, words: Sequence[str]) -> GblintError | None:
         )
     if not ran.with_torch:
         return GblintError(f"{shown} never imported torch{_ending(ran)}", _last_words(ran))
-    if ran.said.breaks and not any(event.message.code for event in ran.said.breaks):
+    if _too_old(ran.said.torch) and ran.said.breaks and not any(event.message.code for event in ran.said.breaks):
         return GblintError(
             "this torch is too old: it breaks graphs but gives no ids", "torch 2.8 and later say which break it is"
         )
@@ -243,8 +261,18 @@ def problem(ran: Ran, words: Sequence[str]) -> GblintError | None:
     return None
 
 
+def _too_old(torch: str) -> bool:
+    """Whether a version, unless it is known, may be one of those that give no ids."""
+    numbers = re.match(r"(\d+)\.(\d+)", torch)
+    return numbers is None or (int(numbers[1]), int(numbers[2])) < (2, 8)
+
+
 def ending(ran: Ran, timeout: float | None) -> str:
     """A warning about a run that did not end well, "" about one that did."""
+    if ran.ended == TOO_LARGE:
+        return (
+            "the command was ended when it had taken more memory than allowed: what would have come later was not seen"
+        )
     if ran.ended == TIMED_OUT:
         return f"the command was ended after {timeout:g} s: what would have come later was not seen"
     if ran.code:
@@ -255,6 +283,8 @@ def ending(ran: Ran, timeout: float | None) -> str:
 def _ending(ran: Ran) -> str:
     if ran.ended == TIMED_OUT:
         return f" in {ran.seconds:.0f} s, when it was ended"
+    if ran.ended == TOO_LARGE:
+        return " before it was ended for its memory"
     return f" before it failed with {_exit(ran.code)}" if ran.code else ""
 
 

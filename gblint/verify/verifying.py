@@ -11,12 +11,14 @@ import msgspec
 
 from gblint.analysis import Progress
 from gblint.checking import Options, Outcome, Settled, check, wanted
+from gblint.errors import GblintError
 from gblint.findings.suppression import apply
 from gblint.index.model import Suppression
 from gblint.index.suppressions import find_suppressions
+from gblint.verify.environment import OFF_SWITCHES
 from gblint.verify.matching import CONFIRMED, MISSED, Judged, judge, real
 from gblint.verify.rows import rows_of
-from gblint.verify.running import Command, Ran, Show, Tick, problem, run
+from gblint.verify.running import EXITED, INTERRUPTED, Command, Ran, Show, Tick, problem, run
 from gblint.verify.said import Said
 from gblint.verify.sites import Owner, Site, sites, within
 
@@ -26,7 +28,8 @@ class Verified(msgspec.Struct):
 
     judged: findings with a verdict, and the breaks that were missed. unshown: verdicts on findings below the minimum
     confidence that no break confirms. elsewhere: breaks in files of the project that were not named; foreign: those
-    that no row of the project led to. silenced: missed ones that a comment or a setting silences.
+    that no row of the project led to. silenced: missed ones that a comment or a setting silences. eager: the command
+    once more, without compiling (see `run_eager`).
     """
 
     outcome: Outcome
@@ -37,6 +40,7 @@ class Verified(msgspec.Struct):
     foreign: list[Site] = []
     silenced: int = 0
     kept: dict[Path, int] = {}
+    eager: Ran | None = None
 
     @property
     def breaks(self) -> list[Judged]:
@@ -60,6 +64,41 @@ def run_and_compare(
     if error := problem(ran, command.words):
         raise error
     return compare(options, outcome, ran)
+
+
+def needs_eager(verified: Verified) -> bool:
+    """Whether it is to be asked if the program fails without compiling too: it failed, and Dynamo calls what it met an
+    error of the user's."""
+    failed = verified.ran.code != 0 and verified.ran.ended == EXITED
+    return failed and any(_is_user_error(judged) for judged in verified.breaks)
+
+
+def run_eager(verified: Verified, command: Command, show: Show | None = None, tick: Tick | None = None) -> None:
+    """Run the command without compiling; what it shows goes to `eager`, and to the notes of the errors of the user's.
+    Raises GblintError on an interrupt."""
+    env = {**(os.environ if command.env is None else command.env), **dict.fromkeys(OFF_SWITCHES, "1")}
+    ran = verified.eager = run(msgspec.structs.replace(command, env=env), show, tick)
+    if ran.ended == INTERRUPTED:
+        raise GblintError("interrupted, nothing is reported")
+    for judged in filter(_is_user_error, verified.breaks):
+        note = _in_eager(ran, judged)
+        judged.note = f"{judged.note}; {note}" if judged.note else note
+
+
+def _is_user_error(judged: Judged) -> bool:
+    return judged.site is not None and judged.site.category == "user-error"
+
+
+def _in_eager(ran: Ran, judged: Judged) -> str:
+    if ran.ended != EXITED:
+        return "whether it fails without compiling is not known: that run had to be ended"
+    if not ran.code:
+        return "fails only compiled: without compiling, the command succeeds"
+    site = judged.site
+    here = f'File "{site.filename}", line {site.row},' if site else ""
+    if any(here in line for line in ran.tail):
+        return "fails in eager too: without compiling, the command ends in an error at this row"
+    return "without compiling, the command fails too, but not at this row"
 
 
 def compare(options: Options, outcome: Outcome, ran: Ran) -> Verified:

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from gblint.devtools import fit
 from gblint.devtools.accuracy import Predicted
 from gblint.devtools.fit import Example, average_precision, brier, calibration_error, confidence, cross_validated
+from gblint.devtools.score import Runner
 from gblint.findings.confidence import RuleWeight, Table
 
 TRUE = Table(
@@ -91,6 +92,22 @@ def test_cross_validated_confidence_is_calibrated() -> None:
     assert average_precision(fitted, hits) > average_precision(priors, hits)
 
 
+def test_no_library_judges_itself() -> None:
+    """One whose findings of a rule never hit is taken for better than it is by what the others say."""
+    dice = random.Random(3)
+    data = [
+        msgspec.structs.replace(e, group=f"libraries lib{n % 5}/{n % 20}", hit=n % 5 > 0 and dice.random() < 0.9)
+        for n, e in enumerate(examples(600))
+    ]
+    odd = [n for n, e in enumerate(data) if e.library == "libraries lib0"]
+    left_out, folds = fit.libraries_left_out(data), cross_validated(data)
+    assert len({e.library for e in data}) == 5
+    assert sum(left_out[n] for n in odd) / len(odd) > 0.85 > sum(folds[n] for n in odd) / len(odd)
+    found = fit.errors(data)
+    assert found["library out"] > fit.MOST_ERROR
+    assert found["library out"] > found["fitted"]
+
+
 def test_figures() -> None:
     assert brier([1.0, 0.5], [True, False]) == pytest.approx(0.125)
     assert calibration_error([0.75, 0.75, 0.75, 0.75], [True, True, True, False]) == pytest.approx(0)
@@ -164,7 +181,15 @@ def test_the_command_fits_on_reports_and_prints_its_figures(corpus: Path, site_p
     assert table.rules["GB0059 print-call"].findings == 18
     lines = result.output.splitlines()
     assert any(line.split()[:4] == ["all", "fitted", "18", "9"] for line in lines)
+    assert any(line.split()[:5] == ["truth", "library", "out", "16", "8"] for line in lines)
     assert any(line.split()[:4] == ["modeling", "0.00", "1.000", "0.500"] for line in lines)
+    output.unlink()
+    checked = run(corpus, *reports, "--sources", str(site_packages), "-o", str(output), "--check")
+    error = fit.errors(
+        fit.collect(corpus, [site_packages], Runner([tmp_path / "one.json", tmp_path / "two.json"], 1)).examples
+    )
+    assert checked.exit_code == int(max(error.values()) > fit.MOST_ERROR)
+    assert not output.exists()
 
 
 def test_missing_sources_are_said(corpus: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 `Forks()` starts the server; `words(file)` is a command that runs a file as `__main__`, with the environment, the
 folder and the pipes of the process that the command starts, and ends with its exit code. Only two things differ from a
 start of Python: torch is imported already, and reads its settings anew; and graphs run as they are, without a backend
-(what Dynamo does is the same).
+(what Dynamo does is the same). Of `PYTHONPATH`, a `sitecustomize` is heeded.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
+import signal
 import socket
 import subprocess
 import sys
@@ -90,8 +92,9 @@ def answer(line: socket.socket) -> None:
     request = json.loads(data)
     pid = os.fork()
     if pid:
-        _, status = os.waitpid(pid, 0)
-        line.sendall(str(os.waitstatus_to_exitcode(status) & 255).encode())
+        status = wait(pid, line)
+        with contextlib.suppress(BrokenPipeError):
+            line.sendall(str(os.waitstatus_to_exitcode(status) & 255).encode())
         os._exit(0)
     line.close()
     os.dup2(pipes[0], 1)
@@ -102,6 +105,17 @@ def answer(line: socket.socket) -> None:
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
     os._exit(run(request["file"]))
+
+
+def wait(pid: int, line: socket.socket) -> int:
+    """The status that a program ends with. It ends with its client, which stands for it towards the one who started
+    that."""
+    while (done := os.waitpid(pid, os.WNOHANG)) == (0, 0):
+        if select.select([line], [], [], 0.02)[0]:  # the client sends nothing more, so it has ended
+            os.kill(pid, signal.SIGKILL)
+            done = os.waitpid(pid, 0)
+            break
+    return done[1]
 
 
 def run(file: str) -> int:
@@ -118,6 +132,9 @@ def run(file: str) -> int:
     sys.argv = [file]
     code = 0
     try:
+        for folder in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+            if os.path.exists(start := os.path.join(folder, "sitecustomize.py")):
+                runpy.run_path(start)
         runpy.run_path(file, run_name="__main__")
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else int(error.code is not None)

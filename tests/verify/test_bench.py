@@ -69,3 +69,41 @@ def test_what_cannot_be_measured_is_said(gblint: Callable) -> None:
     assert "no command to run" in gblint("bench").err
     assert "it is empty" in gblint("bench", "--against", "", "--", "true").err
     assert "never imported torch" in gblint("bench", "--", "true").err
+
+
+TARGET = """\
+import os
+import torch
+
+def make():
+    def f(x, *, plus):
+        y = x.sin()
+        {0}
+        return y.cos() + plus
+    print(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+    return f, torch.ones(2), {{"plus": 1}}
+
+def nothing():
+    return 3
+"""
+
+
+def test_targets_are_measured_by_the_call(project: Write, gblint: Callable) -> None:
+    pytest.importorskip("torch")
+    folder = project({"one.py": TARGET.format("print(1)"), "pkg/__init__.py": "", "pkg/two.py": TARGET.format("pass")})
+    options = ("--repeat", "1", "--calls", "5", "--backend", "eager", "--cold")
+    result = gblint("bench", folder / "one.py:make", "--against", "pkg.two:make", *options, "--output-format", "json")
+    assert "(target) 1 times" in result.err
+    data = json.loads(result.out)
+    (one,), (two,) = data["target"], data["against"]
+    assert (one["graphs"], one["breaks"], two["graphs"], two["breaks"]) == (2, 1, 1, 0)
+    for sample in (one, two):
+        assert 0 < sample["call_seconds"] < sample["first_seconds"] < sample["seconds"]
+        assert sample["peak_memory"] > 50
+
+
+def test_targets_that_are_none(project: Write, gblint: Callable) -> None:
+    project({"one.py": "import torch\ndef make():\n    raise KeyError('mine')\n"})
+    assert "is no target" in gblint("bench", "one.py").err
+    assert "exclude each other" in gblint("bench", "one:make", "--", "true").err
+    assert "KeyError: 'mine'" in gblint("bench", "one:make").err

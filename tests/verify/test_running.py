@@ -19,7 +19,7 @@ from gblint.errors import GblintError
 from gblint.findings.local import FILE, load
 from gblint.verify.environment import prepare
 from gblint.verify.prove import observe
-from gblint.verify.running import INTERRUPTED, TIMED_OUT, Command, ending, problem, run
+from gblint.verify.running import EXITED, INTERRUPTED, TIMED_OUT, TOO_LARGE, Command, ending, problem, run
 from gblint.verify.sites import sites, within
 from tests.conftest import Write
 from tests.verify.forks import Forks
@@ -198,6 +198,8 @@ def test_torch_without_ids_is_too_old(project: Write, forks: Forks) -> None:
     ran = run(Command(forks.words(folder / "main.py")))
     for event in ran.said.breaks:
         event.message = type(event.message)(title="Unsupported: print", stack=event.message.stack)
+    assert problem(ran, ["x"]) is None  # one break without an id, in a release that has them
+    ran.said.torch = "2.7.1"
     error = problem(ran, ["x"])
     assert error
     assert "too old" in error.message
@@ -294,3 +296,58 @@ def test_one_call_for_before_and_after(project: Write, forks: Forks) -> None:
     assert failed.tail[-1] == "KeyError: 3"
     with pytest.raises(GblintError, match="no program"):
         observe(["no-such-program"])
+
+
+def test_memory_is_limited(forks: Forks, project: Write, gblint: Callable) -> None:
+    hungry = "import torch, time\nx = torch.ones(100_000_000)\ntime.sleep(30)\n"
+    ran = run(Command((sys.executable, "-c", "x = bytearray(300_000_000)\nimport time; time.sleep(30)"), memory=200))
+    assert (ran.ended, ran.seconds < 20) == (TOO_LARGE, True)
+    assert run(Command((sys.executable, "-c", "pass"), memory=1000)).ended == EXITED
+    folder = project({"model.py": hungry})
+    result = gblint("verify", folder, "-n", "--isolated", "--memory", "150", "--", sys.executable, folder / "model.py")
+    assert result.code == 2
+    assert "before it was ended for its memory" in result.err
+
+
+USER_ERROR = """\
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    y = x.sin()
+    return y @ torch.ones({size})
+
+{before}
+f(torch.ones(3, 3))
+{behind}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "before", "behind", "said"),
+    [
+        ("7", "", "", "fails in eager too: without compiling, the command ends in an error at this row"),
+        ("7 if torch.compiler.is_compiling() else 3", "", "", "fails only compiled"),
+        ("7 if torch.compiler.is_compiling() else 3", "", "raise KeyError", "fails too, but not at this row"),
+    ],
+)
+def test_errors_of_the_users_are_run_again_in_eager(
+    forks: Forks, project: Write, gblint: Callable, size: str, before: str, behind: str, said: str
+) -> None:
+    folder = project({"model.py": USER_ERROR.format(size=size, before=before, behind=behind)})
+    options = ("verify", folder, "-n", "--isolated")
+    result = gblint(*options, "--", *forks.words(folder / "model.py"))
+    assert "running it again without compiling" in result.err
+    assert result.code == 1
+    (note,) = [line for line in result.out.splitlines() if line.startswith("  note:")]
+    assert said in note
+
+
+def test_what_ends_well_is_not_run_again(forks: Forks, project: Write, gblint: Callable) -> None:
+    caught = USER_ERROR.format(size="7", before="try:", behind="except Exception:\n    pass").replace(
+        "\nf(t", "\n    f(t"
+    )
+    folder = project({"model.py": caught})
+    result = gblint("verify", folder, "-n", "--isolated", "--", *forks.words(folder / "model.py"))
+    assert "again" not in result.err
+    assert "failed once: TorchRuntimeError at model.py:6" in result.out
