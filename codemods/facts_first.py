@@ -4,8 +4,8 @@ What it does:
     `if (x > 0).any() and self.training:` becomes `if self.training and (x > 0).any():`. Where the fact decides, the
     tensor is never asked and nothing breaks.
 Applicability:
-    Safe where all parts are without effect and the parts that move in front raise nothing. Unsafe where one of them may
-    raise an error that the part before it kept away.
+    Safe where all parts are without effect, and neither those that move in front nor those behind them raise an error.
+    Unsafe where one of them may: an error that a part kept away is raised, or one that was raised goes unnoticed.
 Preconditions:
     A fact about Python stands behind a test of a tensor; no part has an effect.
 """
@@ -28,6 +28,8 @@ from gblint.codemod_api import (
     tested,
     walk,
 )
+
+_TOTAL = frozenset({"sum", "any", "all", "isnan", "isinf", "isfinite", "numel"})  # of any tensor
 
 
 class FactsFirst(Codemod):
@@ -90,7 +92,7 @@ import torch
 @torch.compile
 def f(x: torch.Tensor, always: bool):
     y = x + 1
-    if y.sum() < 0 or y.max() > 9 or always:
+    if y.sum() < 0 or (y > 9).any() or always:
         y = y * 2
     return y
 
@@ -102,7 +104,7 @@ import torch
 @torch.compile
 def f(x: torch.Tensor, always: bool):
     y = x + 1
-    if always or y.sum() < 0 or y.max() > 9:
+    if always or y.sum() < 0 or (y > 9).any():
         y = y * 2
     return y
 
@@ -152,6 +154,8 @@ f(torch.ones(2), [])
         rest = [p for p in parts if p not in late]
         ordered = [*parts[:first], *late, *rest[first:]]
         doubt = "" if all(_is_total(site, p) for p in late) else "; an error in a part that was skipped would be raised"
+        if not all(_is_sound(site, p) for p in rest[first:]):
+            doubt += "; an error in the test of a tensor may go unnoticed"
         word = " and " if isinstance(whole.operator, cst.And) else " or "
         text = word.join(_operand(site, p) for p in ordered)
         message = f"test facts about Python before tensors{doubt}"
@@ -185,6 +189,33 @@ def _parts(node: cst.BaseExpression, operator: type[cst.BaseBooleanOp]) -> list[
 def _operand(site: Site, node: cst.BaseExpression) -> str:
     loose = isinstance(node, cst.BooleanOperation | cst.IfExp | cst.Lambda) and not node.lpar
     return f"({site.flat(node)})" if loose else site.flat(node)
+
+
+def _is_sound(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether a test surely has a truth value, that of one element, and raises nothing on the way to it."""
+    if isinstance(node, cst.BooleanOperation):
+        return _is_sound(site, node.left) and _is_sound(site, node.right)
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        return _is_sound(site, node.expression)
+    tensor = site.tensor(node)
+    return _raises_nothing(site, node) and (site.is_plain(node) or (tensor is not None and tensor.rank == 0))
+
+
+def _raises_nothing(site: Site, node: cst.BaseExpression) -> bool:
+    """Names, and reductions and comparisons with numbers that work for tensors of any type and size."""
+    if isinstance(node, cst.Comparison):
+        sides = [node.left, *(t.comparator for t in node.comparisons)]
+        several = [s for s in sides if not site.is_plain(s) and getattr(site.tensor(s), "rank", None) != 0]
+        return len(several) < 2 and all(_raises_nothing(site, s) for s in sides)
+    if isinstance(node, cst.Call):
+        space, _, last = site.callee(node).rpartition(".")
+        given = [a.value for a in node.args]
+        if space == "torch.Tensor" and isinstance(node.func, cst.Attribute):
+            given.append(node.func.value)
+        tensor = site.tensor(given[0]) if len(given) == 1 and space.startswith("torch") else None
+        single = last == "item" and tensor is not None and tensor.rank == 0
+        return tensor is not None and (last in _TOTAL or single) and _raises_nothing(site, given[0])
+    return _is_total(site, node)
 
 
 def _is_total(site: Site, node: cst.BaseExpression) -> bool:

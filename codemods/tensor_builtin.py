@@ -5,7 +5,8 @@ What it does:
     `torch.allclose(a, b)` `torch.isclose(a, b).all()`, a kept `not t` `torch.logical_not(t)`;
     `torch.full_like(x, t)` and `x.new_full(size, t)` become an expanded `t`, `x.clamp(0.0, t)` two clamps.
 Applicability:
-    Safe for powers, fills and clamps. Unsafe for the rest: what was a Python number or truth value becomes a tensor.
+    Safe for powers, and for fills and clamps with one value; a fill has to be of a floating point tensor with another.
+    Unsafe for the rest: what was a Python number or truth value becomes a tensor, or an error goes unnoticed.
 Preconditions:
     No reader needs a Python value: no branch, index, size, key or text. What is filled is only read.
 Instead:
@@ -231,15 +232,30 @@ def _filled(site: Site, node: cst.Call, name: str) -> Repair:
     require(not any(a.star for a in node.args), "the arguments are not in view")
     first, value = (a.value for a in node.args)
     require(_rank(site, value) == 0 or as_tensor(site.value(value)) is not None, "the value filled in is no tensor")
-    if name == "torch.full_like":
-        like, shape = site.flat(first), f"expand_as({site.flat(first)})"
-    else:
+    target = first
+    size = f"expand_as({site.flat(first)})"
+    if name != "torch.full_like":
         assert isinstance(node.func, cst.Attribute)
-        like, shape = site.flat(node.func.value), f"expand({site.flat(first)})"
-    text = f"{_kept(site, value)}.to({like}).{shape}"
-    if not only_read(site, node):
-        text += ".clone()"
-    return Repair("safe", "expand the value instead of filling with it", put(site, site.statement(node), {node: text}))
+        target, size = node.func.value, f"expand({site.flat(first)})"
+    like = site.flat(target)
+    edits: list[Edit] = []
+    if only_read(site, node):
+        text = f"{_kept(site, value)}.to({like}).{size}"
+    elif name == "torch.full_like":
+        own, edits = site.refer("torch.empty_like")
+        text = f"{own}({like}).copy_({_kept(site, value)})"
+    else:
+        text = f"{like}.new_empty({site.flat(first)}).copy_({_kept(site, value)})"
+    edits = [*put(site, site.statement(node), {node: text}), *edits]
+    if _rank(site, value) == 0 and _is_float(site, target) and _is_float(site, value):
+        return Repair("safe", "expand the value instead of filling with it", edits)
+    message = "expand the value instead of filling with it; a value that does not fit, or is several, is no error"
+    return Repair("unsafe", message, edits)
+
+
+def _is_float(site: Site, node: cst.BaseExpression) -> bool:
+    tensor = site.tensor(node)
+    return tensor is not None and tensor.dtype == "float"
 
 
 def _rank(site: Site, node: cst.BaseExpression) -> int | None:
@@ -261,7 +277,10 @@ def _clamped(site: Site, node: cst.Call, name: str) -> Repair:
     require(set(bounds) == {"min", "max"}, "the bounds are not in view")
     texts = {k: site.flat(v) if site.is_plain(v) else _kept(site, v) for k, v in bounds.items()}
     text = f"{base}.clamp(min={texts['min']}).clamp(max={texts['max']})"
-    return Repair("safe", "clamp by the number and by the tensor", put(site, site.statement(node), {node: text}))
+    edits = put(site, site.statement(node), {node: text})
+    if all(site.is_plain(v) or _rank(site, v) == 0 for v in bounds.values()):
+        return Repair("safe", "clamp by the number and by the tensor", edits)
+    return Repair("unsafe", "clamp by the number and by the tensor; one of several values is no error", edits)
 
 
 def _replaced(site: Site, node: cst.Call, name: str) -> Repair:
