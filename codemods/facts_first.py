@@ -197,15 +197,20 @@ def _is_sound(site: Site, node: cst.BaseExpression) -> bool:
         return _is_sound(site, node.left) and _is_sound(site, node.right)
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
         return _is_sound(site, node.expression)
+    sides = [node.left, *(t.comparator for t in node.comparisons)] if isinstance(node, cst.Comparison) else [node]
+    return _raises_nothing(site, node) and all(_is_single(site, side) for side in sides)
+
+
+def _is_single(site: Site, node: cst.BaseExpression) -> bool:
     tensor = site.tensor(node)
-    return _raises_nothing(site, node) and (site.is_plain(node) or (tensor is not None and tensor.rank == 0))
+    return site.is_plain(node) or (tensor is not None and tensor.rank == 0)
 
 
 def _raises_nothing(site: Site, node: cst.BaseExpression) -> bool:
     """Names, and reductions and comparisons with numbers that work for tensors of any type and size."""
     if isinstance(node, cst.Comparison):
         sides = [node.left, *(t.comparator for t in node.comparisons)]
-        several = [s for s in sides if not site.is_plain(s) and getattr(site.tensor(s), "rank", None) != 0]
+        several = [s for s in sides if not _is_single(site, s)]
         return len(several) < 2 and all(_raises_nothing(site, s) for s in sides)
     if isinstance(node, cst.Call):
         space, _, last = site.callee(node).rpartition(".")
