@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from gblint.callgraph import HOTTEST, TRIPS, CallGraph
 from gblint.findings.choice import likeliest
 from gblint.findings.confidence import probability
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
     from gblint.interpreter.values import Origin, Value
 
+# Characters of function text that codemods may look at for one unit, a function counting once for each break in it: a
+# repair takes time in proportion to the function, so thousands of breaks in one huge function would take hours.
+REPAIR_BUDGET = 2_000_000
 SURE = 0.75  # from here on a finding is an error, below a warning
 
 
@@ -31,7 +36,18 @@ def findings_of(machine: Machine, calls: Calls, options: dict[str, str]) -> list
     graph = CallGraph(calls)
     found = {id(finding): (finding, draft) for draft in drafts for finding in [_finding(draft, graph)]}
     kept = likeliest((finding for finding, _ in found.values()), lambda f: (f.confidence, f.code))
-    return [_repaired(machine, *found[id(finding)], options) for finding in kept]
+    left = REPAIR_BUDGET
+    repaired = []
+    for finding in kept:
+        draft = found[id(finding)][1]
+        left -= len(draft.chunk.tree.text)
+        repaired.append(_repaired(machine, finding, draft, options) if left > 0 else _unrepaired(finding))
+    return repaired
+
+
+def _unrepaired(finding: Finding) -> Finding:
+    reason = "there are too many breaks in functions this long to work out repairs for all; repair the others first"
+    return msgspec.structs.replace(finding, refusals=(("gblint", reason),))
 
 
 def _repaired(machine: Machine, finding: Finding, draft: Draft, options: dict[str, str]) -> Finding:
