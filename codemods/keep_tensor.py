@@ -4,7 +4,7 @@ What it does:
     Takes `.item()`, `float()`, `int()`, `bool()` and `.tolist()` off where every reader takes a tensor, and writes the
     readers anew that would not: `math.sqrt(n)` becomes `torch.sqrt(n)`, `min(n, 1.0)` `torch.clamp(n, max=1.0)`,
     `sum(t.tolist())` `t.sum()`. `2 in ids` becomes `(ids == 2).any()`. `.detach()` keeps the gradient out, as the
-    number did.
+    number did, and `.clone()` later changes in place, where there are any.
 Applicability:
     Safe where tensors of floats of one dimension or more are only added to the number, subtracted, multiplied by it or
     divided by it: such operations take a number and a tensor of no dimension alike. Unsafe for the rest: callers and
@@ -30,6 +30,7 @@ from gblint.codemod_api import (
     Site,
     as_tensor,
     listed,
+    may_change,
     put,
     refuse,
     require,
@@ -302,6 +303,8 @@ def _kept(readers: Readers, node: cst.Call, outer: cst.Call) -> str:
         suffix += ".reshape(())"
     elif value is None or value.rank is None:
         readers.doubt(f"takes `{text}` to have no dimensions")
+    if may_change(site, tensor):
+        suffix += ".clone()"
     return text + suffix if closed or not suffix else f"({text}){suffix}"
 
 

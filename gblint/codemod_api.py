@@ -54,7 +54,7 @@ from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
 from gblint.fixing.opaque import doubt
 from gblint.fixing.outline import Outline, outline
-from gblint.fixing.owned import is_own, only_read
+from gblint.fixing.owned import is_own, may_change, only_read
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, is_report, may_go, only_reports, reports, with_neighbours
@@ -99,9 +99,9 @@ __all__ = [
     "everything_that_needs", "facts_around", "fitted", "flag_of", "flat_with", "full_size", "function_info",
     "guarded", "harmless", "in_place_of", "indented", "is_continue", "is_fresh", "is_guarded", "is_live", "is_none",
     "is_nothing", "is_number", "is_own", "is_pure", "is_report", "is_tensor_test", "keeps_gradients", "kind_of",
-    "lift", "listed", "loads_of", "marked", "mask_of", "may_go", "members", "merged", "method", "narrowed",
-    "number_type", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner", "parts_of", "put",
-    "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced", "reports", "require",
+    "lift", "listed", "loads_of", "marked", "mask_of", "may_change", "may_go", "members", "merged", "method",
+    "narrowed", "number_type", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner", "parts_of",
+    "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced", "reports", "require",
     "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of", "spelled", "stay_in_the_open",
     "stays_in_lines", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
     "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped", "writes_in_place",

@@ -331,6 +331,16 @@ def _leaves_no_alias(site: Site, node: cst.CSTNode) -> bool:
     return isinstance(call, cst.Call) and _gives_new(site, call)
 
 
+def gives_new(site: Site, node: cst.CSTNode) -> bool:
+    """Whether an expression is a call of a torch function whose result shares nothing with its arguments."""
+    return isinstance(node, cst.Call) and not _is_in_place(node) and _gives_new(site, node)
+
+
+def _is_in_place(call: cst.Call) -> bool:
+    """Whether a call is one of a method that changes its object: `x.add_(1)`, whose result is `x`."""
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value.endswith("_")
+
+
 def _gives_new(site: Site, call: cst.Call) -> bool:
     """Whether a call is one of a torch function whose result shares nothing with its arguments."""
     name = site.callee(call)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gblint.fixing.flow import reads
+from gblint.fixing.forms import gives_new
 from gblint.fixing.masked import bound_to, mask_of
 from gblint.fixing.site import Refusal
+from gblint.interpreter.values import Const, Instance, Mapping, Plain, Sequence, members
 from gblint.interpreter.walk import walk
 
 if TYPE_CHECKING:
@@ -65,6 +67,53 @@ def _is_reader(site: Site, place: cst.BaseExpression) -> bool:
         return False
     last = site.callee(call).rpartition(".")[2]
     return only_read(site, call) if last in VIEWS else not last.endswith("_")
+
+
+def may_change(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether the tensor that an expression gives may share memory with something that the function changes in place,
+    or hands to code that could: what is read from it now and what is read later may differ."""
+    if isinstance(node, cst.BinaryOperation | cst.UnaryOperation | cst.Comparison) or gives_new(site, node):
+        return False
+    own = isinstance(node, cst.Name) and _has_one_name(site, node)
+    written = [w for n in walk(site.function.body) for w in _written(site, n)]
+    return any(not own or any(isinstance(n, cst.Name) and n.value == site.text(node) for n in walk(w)) for w in written)
+
+
+def _has_one_name(site: Site, name: cst.Name) -> bool:
+    """Whether the tensor of a variable was made by an operation for it, and no other variable can refer to it."""
+    made = None if _is_captured(site, name.value) else bound_to(site, name)
+    if made is None or not (isinstance(made, cst.BinaryOperation) or gives_new(site, made)):
+        return False
+    for use in site.loads(name.value):
+        above = site.parent(use)
+        viewed = isinstance(above, cst.Attribute) and above.attr.value in VIEWS
+        if viewed or isinstance(above, cst.Subscript | cst.Assign | cst.AnnAssign | cst.NamedExpr | cst.IfExp):
+            return False
+    return True
+
+
+def _written(site: Site, node: cst.CSTNode) -> list[cst.CSTNode]:
+    """What a node may change in place: tensors, and what is given to code that is not known."""
+    if isinstance(node, cst.AugAssign):
+        return [] if site.is_plain(node.target) else [node.target]
+    if isinstance(node, cst.AssignTarget):
+        return [node.target] if isinstance(node.target, cst.Subscript) and _is_tensor(site, node.target.value) else []
+    if not isinstance(node, cst.Call):
+        return []
+    value = site.value(node.func)
+    modules = value is not None and all(
+        isinstance(m, Instance) and m.cls is None and m.base.startswith("torch.nn.") for m in members(value)
+    )
+    callee = site.callee(node)
+    if modules or callee.startswith("builtins."):
+        return []
+    known = callee.startswith(("torch.", "math.", "numpy.")) and not callee.endswith("_")
+    return [] if known and not any(a.keyword and a.keyword.value in ("out", "inplace") for a in node.args) else [node]
+
+
+def _is_tensor(site: Site, node: cst.CSTNode) -> bool:
+    value = site.value(node)
+    return value is None or not all(isinstance(m, Mapping | Sequence | Plain | Const) for m in members(value))
 
 
 def _is_captured(site: Site, name: str) -> bool:
