@@ -46,7 +46,7 @@ def options(file: Path, codemod: type[Codemod]) -> Options:
     config = file.parent / "gblint.toml"
     if codemod.meta.logging:
         config.write_text(f'[fix]\nlogging = "{codemod.meta.logging[0]}"\n', encoding="utf8")
-    return Options(paths=(str(file),), no_cache=True)
+    return Options(paths=(str(file),), no_cache=True, all_fixes=True)
 
 
 def fixed(file: Path, codemod: type[Codemod], unsafe: bool) -> Repaired:
