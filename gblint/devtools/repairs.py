@@ -61,7 +61,7 @@ class Trial(msgspec.Struct):
     def _agree(self, seen: Sequence[Observed]) -> bool:
         """Whether runs have the same results, but for those that differ from run to run of the program as it was."""
         rows = [result(s) for s in seen]
-        own = [result(s) for s in (self.before, *self.again)]
+        own = [result(s) for s in (self.before, *self.again) if not s.error]
         if len({len(row) for row in (*rows, *own)}) > 1:
             return False
         changing = {i for i, values in enumerate(zip(*own, strict=True)) if len(set(values)) > 1}
