@@ -106,9 +106,11 @@ def _check_mentions(site: Site, info: FunctionInfo, name: str, accounted: int) -
 
 
 def _lines_with(site: Site, name: str) -> Iterator[tuple[str, str]]:
+    """The lines of the project that hold a name. A check, whose answers are kept for as long as the files they rest on
+    stay the same, looks into the site's own file alone; a fix asks again and looks into all."""
     machine = site.machine
     files = machine.project.files
-    if len(files) > MOST_FILES:
+    if len(files) > MOST_FILES or site.options.get("depth") != "all":
         files = [site.module.path]
     pattern = re.compile(rf"\b{re.escape(name)}\b")
     for path in files:
