@@ -48,14 +48,15 @@ def test_top_level_folders_are_part_of_the_package(folder: str) -> None:
     assert Path(module.__file__).parent == ROOT / folder
 
 
-def test_the_hook_is_a_command_that_exists() -> None:
-    text = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
-    assert re.findall(r"^- id: (\S+)$", text, re.MULTILINE) == ["gblint-check"]
-    program, command = shlex.split(re.findall(r"^  entry: (.+)$", text, re.MULTILINE)[0])
-    assert program in PROJECT["project"]["scripts"]
+def test_the_hooks_are_commands_that_exist() -> None:
     from gblint.cli.main import COMMANDS
 
-    assert command in COMMANDS
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
+    assert re.findall(r"^- id: (\S+)$", text, re.MULTILINE) == ["gblint-check", "gblint-fix"]
+    for entry in re.findall(r"^  entry: (.+)$", text, re.MULTILINE):
+        program, command = shlex.split(entry)
+        assert program in PROJECT["project"]["scripts"]
+        assert command in COMMANDS
 
 
 def test_the_version_is_in_the_changelog() -> None:
