@@ -155,14 +155,14 @@ def runs(request: pytest.FixtureRequest) -> dict[str, Runs]:
 
 def _selected(request: pytest.FixtureRequest) -> Iterator[tuple[type[Codemod], Example]]:
     for item in request.session.items:
-        if item.name.startswith("test_dynamo_agrees") and hasattr(item, "callspec"):
+        if item.name.startswith("test_what_dynamo_says") and hasattr(item, "callspec"):
             params = item.callspec.params
             if "example" in params:
                 yield params["codemod"], params["example"]
 
 
 @pytest.mark.parametrize(("codemod", "example"), RUN)
-def test_dynamo_agrees_with_codemod(codemod: type[Codemod], example: Example, runs: dict[str, Runs]) -> None:
+def test_what_dynamo_says_of_an_example(codemod: type[Codemod], example: Example, runs: dict[str, Runs]) -> None:
     before, after, eager = runs[example.before]
     assert before.breaks or before.silent, "the program does not break"
     assert (after.error, eager.error) == ("", "")
