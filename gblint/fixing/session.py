@@ -9,6 +9,7 @@ import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -120,7 +121,7 @@ class _Session:
             after = self._check(self._new | contents)
             wrong = _wrong(outcome, after, chosen, edits)
             if not wrong:
-                self._origins += [self._origin(step.finding) for step in chosen]
+                self._origins += self._origins_of(chosen)
                 self._new |= contents
                 self._made += chosen
                 return after
@@ -128,13 +129,11 @@ class _Session:
                 self._drop(step, reason)
         return None
 
-    def _origin(self, finding: Finding) -> tuple[int, int]:
-        """The rows of a finding before all passes."""
-        last = max(finding.row, finding.end_row)
-        if finding.filename not in self._new:
-            return finding.row, last
-        moved = Moved(self._old[finding.filename], self._new[finding.filename])
-        return moved.back(finding.row)[0], moved.back(last)[1]
+    def _origins_of(self, chosen: list[Step]) -> list[tuple[int, int]]:
+        """The rows of the findings of steps before all passes."""
+        files = {step.finding.filename for step in chosen} & self._new.keys()
+        moved = {path: Moved(self._old[path], self._new[path]) for path in files}
+        return [_rows_before(step.finding, moved.get(step.finding.filename)) for step in chosen]
 
     def _allowed(self, fix: Fix) -> bool:
         """Whether a fix changes only files that were named, and no constructor where objects exist already."""
@@ -143,8 +142,7 @@ class _Session:
         return not (self._choice.existing and any(self._constructs(edit) for edit in fix.edits))
 
     def _constructs(self, edit: Edit) -> bool:
-        functions = (n for n in ast.walk(ast.parse(self._data(edit.filename))) if isinstance(n, ast.FunctionDef))
-        return any(f.name == "__init__" and f.lineno <= edit.row <= (f.end_lineno or 0) for f in functions)
+        return any(first <= edit.row <= last for first, last in _constructors(self._data(edit.filename)))
 
     def _drop(self, step: Step, reason: str) -> None:
         self._banned.add(step.key)
@@ -192,6 +190,18 @@ class _Session:
         if changed:
             raise GblintError(f"{path}: changed while gblint was at work; nothing was fixed", "run gblint again")
         return data
+
+
+def _rows_before(finding: Finding, moved: Moved | None) -> tuple[int, int]:
+    last = max(finding.row, finding.end_row)
+    return (finding.row, last) if moved is None else (moved.back(finding.row)[0], moved.back(last)[1])
+
+
+@lru_cache(maxsize=256)
+def _constructors(data: bytes) -> tuple[tuple[int, int], ...]:
+    """First and last row of every `__init__` in a file."""
+    functions = (n for n in ast.walk(ast.parse(data)) if isinstance(n, ast.FunctionDef))
+    return tuple((f.lineno, f.end_lineno or 0) for f in functions if f.name == "__init__")
 
 
 def _by_file(chosen: Iterable[Step]) -> dict[str, list[Edit]]:
@@ -254,21 +264,30 @@ def _culprits(
     finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]], calls: Mapping[str, set[str]]
 ) -> list[Step]:
     """The steps that can be behind a finding: those that wrote its rows, else those of its function, of a function on
-    the way to it, of one that it calls, else those that changed a setting. None if no step has to do with it."""
+    the way to it, of one that it calls, else those that changed a setting of a package on the way (settings hold for a
+    package), else those of what is called on the way and may have handed something on. None if no step has to do with
+    it."""
     way = {finding.function, *(step.function for step in finding.path)}
-    below = _reached(finding.function, calls)
+    below = _reached({finding.function}, calls)
+    beside = _reached(way, calls)
+    packages = {_package(function) for function in way}
     tests: tuple[Callable[[Step], bool], ...] = (
         lambda s: any(_covers(e, finding, edits) for e in s.fix.edits),
         lambda s: s.finding.function == finding.function,
         lambda s: s.finding.function in way,
         lambda s: s.finding.function in below,
-        lambda s: any(_is_setting(e) for e in s.fix.edits),
+        lambda s: _package(s.finding.function) in packages and any(_is_setting(e) for e in s.fix.edits),
+        lambda s: s.finding.function in beside,
     )
     for test in tests:
         found = [step for step in chosen if test(step)]
         if found:
             return found
     return []
+
+
+def _package(function: str) -> str:
+    return function.partition(".")[0]
 
 
 def _calls(outcome: Outcome) -> dict[str, set[str]]:
@@ -281,10 +300,10 @@ def _calls(outcome: Outcome) -> dict[str, set[str]]:
     return found
 
 
-def _reached(function: str, calls: Mapping[str, set[str]]) -> set[str]:
-    """The functions that a function calls, directly or through others."""
+def _reached(functions: Iterable[str], calls: Mapping[str, set[str]]) -> set[str]:
+    """What functions call, directly or through others."""
     found: set[str] = set()
-    stack = [function]
+    stack = list(functions)
     while stack:
         for callee in calls.get(stack.pop(), ()):
             if callee not in found:

@@ -1,0 +1,58 @@
+"""Which repair a new break is laid to."""
+
+from __future__ import annotations
+
+import pytest
+
+from gblint.findings.finding import Edit, Finding, Fix
+from gblint.findings.finding import Step as Call
+from gblint.fixing.plan import Step
+from gblint.fixing.session import _culprits
+
+CALLS = {"a.Net.forward": {"a.helper", "a.other"}, "a.other": {"a.deep"}, "b.run": {"b.work"}}
+
+
+def step(function: str, content: str = "y = x\n") -> Step:
+    filename = f"{function.partition('.')[0]}.py"
+    finding = Finding("GB0059", "print-call", "m", filename, 3, 1, 3, 9, function=function)
+    edit = Edit(filename, 3, 1, 3 if content.startswith("torch") else 4, 1, content)
+    return Step(finding, Fix("double", "unsafe", "m", (edit,)))
+
+
+def new(function: str, way: list[str], row: int = 40) -> Finding:
+    filename = f"{function.partition('.')[0]}.py"
+    path = [Call(name, filename, 1) for name in way]
+    return Finding("GB0170", "branch-on-tensor", "m", filename, row, 1, row, 9, function=function, path=path)
+
+
+def blamed(finding: Finding, *chosen: Step) -> list[str]:
+    edits = {s.finding.filename: [e for other in chosen for e in other.fix.edits] for s in chosen}
+    return [s.finding.function for s in _culprits(finding, list(chosen), edits, CALLS)]
+
+
+@pytest.mark.parametrize(
+    ("function", "way", "repaired"),
+    [
+        ("a.other", ["a.Net.forward", "a.other"], "a.other"),
+        ("a.other", ["a.Net.forward", "a.other"], "a.Net.forward"),
+        ("a.other", ["a.Net.forward", "a.other"], "a.deep"),
+        ("a.other", ["a.Net.forward", "a.other"], "a.helper"),
+    ],
+    ids=["its-own-function", "a-caller", "what-it-calls", "what-a-caller-calls"],
+)
+def test_a_repair_that_can_lead_to_a_break_is_blamed(function: str, way: list[str], repaired: str) -> None:
+    assert blamed(new(function, way), step(repaired), step("b.work")) == [repaired]
+
+
+def test_the_repair_that_wrote_the_row_is_blamed_before_others() -> None:
+    assert blamed(new("a.other", ["a.Net.forward"], row=3), step("a.helper"), step("b.work")) == ["a.helper"]
+
+
+def test_a_setting_is_blamed_in_its_own_package() -> None:
+    setting = "torch._dynamo.config.capture_scalar_outputs = True\n"
+    finding = new("a.other", ["a.Net.forward", "a.other"])
+    assert blamed(finding, step("a.unrelated", setting), step("b.work", setting)) == ["a.unrelated"]
+
+
+def test_a_break_that_no_repair_leads_to_is_laid_to_none() -> None:
+    assert blamed(new("a.other", ["a.Net.forward", "a.other"]), step("b.work"), step("a.unrelated")) == []
