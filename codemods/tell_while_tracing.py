@@ -14,7 +14,9 @@ Preconditions:
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -184,6 +186,8 @@ def _helper(site: Site, name: str, text: str) -> tuple[str, list[Edit]]:
 
 def _told_once(site: Site, method: str) -> bool:
     """Whether a method was given to loggers that remembers what it was called with."""
+    if hasattr(logging.Logger, method):
+        return False
     for source in _sources(site):
         for name in re.findall(rf"^logging\.Logger\.{re.escape(method)} = (\w+)$", source, re.MULTILINE):
             if re.search(_CACHED.format(name=re.escape(name)), source):
@@ -191,19 +195,18 @@ def _told_once(site: Site, method: str) -> bool:
     return False
 
 
-def _sources(site: Site) -> list[str]:
-    """The text of the file and of the modules that it imports by name."""
-    found = ["\n".join(site.lines)]
+def _sources(site: Site) -> Iterator[str]:
+    """The text of the file and of the modules that it imports, those it has names of included."""
+    yield "\n".join(site.lines)
     project = site.machine.project
     for bindings in site.module.bindings.values():
         for binding in bindings:
             if binding.kind != "import" or not binding.target:
                 continue
             for dotted in (f"{binding.target}.{binding.attr}", binding.target):
-                module = project.find(dotted, site.module) if "logging" in dotted else None
+                module = project.find(dotted, site.module)
                 if module is not None:
-                    found.append(project.lines(module, 1, module.rows + 1))
-    return found
+                    yield project.text(module)
 
 
 def _is_constant(site: Site, node: cst.BaseExpression) -> bool:
