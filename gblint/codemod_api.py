@@ -26,14 +26,13 @@ from gblint.fixing.arms import (
     calls_of,
     check_effects,
     comments,
-    kind_of,
     parts_of,
     wrapped,
 )
 from gblint.fixing.branches import in_place_of, indented, other_arm, stays_in_lines
 from gblint.fixing.conditions import Condition, condition, conjuncts, is_tensor_test, quantified, tested, unread
 from gblint.fixing.flags import Flag, Use, flag_of, is_continue, is_nothing
-from gblint.fixing.flow import decides, depends, derived, loads_of, reads, tests
+from gblint.fixing.flow import decides, depends, derived, reads, tests
 from gblint.fixing.forms import (
     applied,
     is_fresh,
@@ -42,22 +41,21 @@ from gblint.fixing.forms import (
     raises_no_error,
     same_form,
     without_gradients,
-    writes_in_place,
 )
 from gblint.fixing.guards import Place, everything_that_needs, guarded, is_guarded, narrowed, owner
-from gblint.fixing.layout import fitted, flat_with, put
+from gblint.fixing.layout import flat_with, put
 from gblint.fixing.leftovers import replaced
-from gblint.fixing.lifting import Lifted, lift, spelled, stay_in_the_open
+from gblint.fixing.lifting import lift
 from gblint.fixing.listing import listed
 from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.marks import definition, marked, without_decorator
-from gblint.fixing.masked import Selection, Sink, base_of, bound_to, mask_of, selected_by
+from gblint.fixing.masked import Selection, Sink, bound_to, mask_of, selected_by
 from gblint.fixing.opaque import doubt
-from gblint.fixing.outline import Outline, outline
+from gblint.fixing.outline import outline
 from gblint.fixing.owned import is_own, may_change, only_read
 from gblint.fixing.places import callers, class_site, function_info, method, own_class
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
-from gblint.fixing.reports import harmless, is_report, may_go, only_reports, reports, with_neighbours
+from gblint.fixing.reports import harmless, may_go, only_reports, reports, with_neighbours
 from gblint.fixing.routing import Routing
 from gblint.fixing.scalars import MATH, Readers
 from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number, merged, returned, selecting
@@ -90,21 +88,21 @@ from gblint.interpreter.walk import children, walk, walk_scope
 
 __all__ = [
     "MATH", "Always", "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const",
-    "DataScalar", "Declined", "Edit", "Example", "External", "Finding", "Flag", "Function", "Instance", "Lifted",
-    "Mapping", "Outline", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
+    "DataScalar", "Declined", "Edit", "Example", "External", "Finding", "Flag", "Function", "Instance",
+    "Mapping", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
     "Sequence", "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Use", "Value",
-    "always_returns", "applied", "arm_of", "as_tensor", "base_of", "becomes_tensor", "body_of", "bound_before",
+    "always_returns", "applied", "arm_of", "as_tensor", "becomes_tensor", "body_of", "bound_before",
     "bound_to", "callers", "calls_of", "changed_names", "check_effects", "check_sizes", "children", "class_site",
     "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived", "doubt",
-    "everything_that_needs", "facts_around", "fitted", "flag_of", "flat_with", "full_size", "function_info",
+    "everything_that_needs", "facts_around", "flag_of", "flat_with", "full_size", "function_info",
     "guarded", "harmless", "in_place_of", "indented", "is_continue", "is_fresh", "is_guarded", "is_live", "is_none",
-    "is_nothing", "is_number", "is_own", "is_pure", "is_report", "is_tensor_test", "keeps_gradients", "kind_of",
-    "lift", "listed", "loads_of", "marked", "mask_of", "may_change", "may_go", "members", "merged", "method",
+    "is_nothing", "is_number", "is_own", "is_pure", "is_tensor_test", "keeps_gradients",
+    "lift", "listed", "marked", "mask_of", "may_change", "may_go", "members", "merged", "method",
     "narrowed", "number_type", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner", "parts_of",
     "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced", "reports", "require",
-    "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of", "spelled", "stay_in_the_open",
+    "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of",
     "stays_in_lines", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
-    "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped", "writes_in_place",
+    "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]

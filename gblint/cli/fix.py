@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -14,14 +14,14 @@ from gblint.cli.analysis_options import analysis_options, options_of
 from gblint.cli.main import colour_of, print_out, warn
 from gblint.cli.options import SELECTORS, flat, words_of
 from gblint.cli.progress import progress_bar
-from gblint.cli.verify import show, ticker
 from gblint.errors import GblintError, suggest
 from gblint.fixing.plan import Choice
-from gblint.fixing.proving import prove
 from gblint.fixing.session import Repaired, repair
-from gblint.report import fixes, proof
+from gblint.report import fixes
 from gblint.report.style import Style, printable
-from gblint.verify.trial import Program
+
+if TYPE_CHECKING:
+    from gblint.verify.trial import Program
 
 
 @click.command("fix")
@@ -69,6 +69,9 @@ def command(
     if program is not None:
         if diff or options.stdin is not None:
             raise click.UsageError("--verify excludes --diff and standard input: what runs has to be in the files")
+        from gblint.cli.verify import show
+        from gblint.verify.trial import Program
+
         judge = Program(
             words_of(program, "--verify"),
             timeout=timeout,
@@ -110,6 +113,10 @@ def fix_and_tell(options: Options, choice: Choice, diff: bool, listed: bool, qui
 
 def prove_and_tell(options: Options, choice: Choice, program: Program, quiet: bool) -> Repaired:
     """Repair what the program approves, and say on stderr what was run, kept and taken back. Raises as `prove` does."""
+    from gblint.cli.verify import ticker
+    from gblint.fixing.proving import prove
+    from gblint.report import proof
+
     shown = printable(shlex.join(program.words))
     click.echo(f"gblint: `{shown}` is run on the source as it is, and again after repairs", err=True)
     if program.outputs:

@@ -12,7 +12,7 @@ from gblint.cli.analysis_options import cpus
 from gblint.cli.main import print_out
 from gblint.cli.options import RELEASE, read_fixed_config
 from gblint.cli.progress import progress_bar
-from gblint.config import ConfigFinder
+from gblint.config import Config, ConfigFinder
 from gblint.discovery import absolute
 from gblint.environment import find_environment
 from gblint.errors import GblintError
@@ -81,8 +81,6 @@ def command(
 
 
 def _search(python: str | None) -> list[Path]:
-    from gblint.config import Config
-
     here = Path.cwd()
     found = find_environment(Config(root=here, python=python), here)
     if not found.site_packages:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from gblint.fixing.purity import is_pure
 from gblint.interpreter.values import Const, Plain, Tensor, members, type_name
-from gblint.interpreter.walk import walk, walk_scope
+from gblint.interpreter.walk import walk
 
 if TYPE_CHECKING:
     from gblint.fixing.site import Site
@@ -347,22 +347,6 @@ def _gives_new(site: Site, call: cst.Call) -> bool:
     last = name.rpartition(".")[2]
     own = _KEEPS | _FILLS | _BOUNDS | _FLOAT | _REDUCES | _TESTS | _NEW
     return name.startswith("torch.") and last in own - _ALIASING
-
-
-def writes_in_place(site: Site, name: str) -> bool:
-    """Whether the function changes the contents of a variable's tensor anywhere: `x += 1`, `x[i] = v`, `x.add_(1)`."""
-    for node in walk_scope([site.function.body]):
-        target: cst.CSTNode | None = None
-        if isinstance(node, cst.AugAssign | cst.AssignTarget):
-            target = node.target if isinstance(node, cst.AugAssign) or isinstance(node.target, cst.Subscript) else None
-        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            method = node.func.attr.value
-            target = node.func.value if method.endswith("_") and not method.endswith("__") else None
-        while isinstance(target, cst.Subscript | cst.Attribute):
-            target = target.value
-        if isinstance(target, cst.Name) and target.value == name:
-            return True
-    return False
 
 
 def _is_elementwise(node: cst.BinaryOperation) -> bool:

@@ -27,7 +27,6 @@ FUNCTIONS = frozenset(
 STREAMS = ("sys.stdout.", "sys.stderr.", "sys.__stdout__.", "sys.__stderr__.")
 STREAM_METHODS = frozenset({"write", "flush", "writelines"})
 LOGGERS = ("logging.Logger.", "logging.LoggerAdapter.", "logging.RootLogger.")
-BAR_METHODS = frozenset({"update", "set_description", "set_postfix", "set_postfix_str", "set_description_str"})
 WRITER_METHODS = frozenset({"add_scalar", "add_scalars", "add_histogram", "add_image", "add_images", "add_text"})
 WORDS = ("log", "logger", "_log", "_logger", "rank_zero_logger", "console")
 

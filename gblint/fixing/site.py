@@ -18,7 +18,6 @@ from gblint.interpreter.values import (
     External,
     Plain,
     Tensor,
-    Unknown,
     Value,
     as_tensor,
     join_all,
@@ -235,25 +234,6 @@ class Site:
     def after(self, node: cst.CSTNode) -> list[cst.Name]:
         """The variables in the text behind a node (in a loop, the whole loop comes again after it)."""
         return self._read.after(node)
-
-    def read_after(self, name: str, statement: cst.CSTNode) -> bool:
-        """Whether a variable may be read once a statement is done: behind it, in a round of a loop around it, in a
-        nested function, or as a global or nonlocal."""
-        loop = self.loop(statement)
-        within = {n for n in walk(statement) if isinstance(n, cst.Name)}
-        places = [n for n in self.after(statement) if n.value == name]
-        if loop is not None:
-            places += [n for n in walk(loop) if isinstance(n, cst.Name) and n.value == name and n not in within]
-        if any(not self.is_store(n) for n in places):
-            return True
-        nested = (n for n in walk(self.function) if isinstance(n, cst.Global | cst.Nonlocal))
-        if any(item.name.value == name for n in nested for item in n.names):
-            return True
-        return any(n.value == name for f in self._nested_functions() for n in walk(f) if isinstance(n, cst.Name))
-
-    def _nested_functions(self) -> Iterator[cst.CSTNode]:
-        inner = cst.FunctionDef | cst.Lambda | cst.ClassDef
-        return (n for n in walk(self.function.body) if isinstance(n, inner))
 
     def binds(self, name: str) -> bool:
         """Whether the outermost function binds a name itself (so that it does not mean the module's)."""
@@ -476,8 +456,3 @@ def _dotted_text(node: cst.CSTNode) -> str:
         base = _dotted_text(node.value)
         return f"{base}.{node.attr.value}" if base else ""
     return ""
-
-
-def is_unknown(value: Value | None) -> bool:
-    """Whether nothing is known of a value."""
-    return value is None or isinstance(value, Unknown)
