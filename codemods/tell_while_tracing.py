@@ -27,6 +27,7 @@ from gblint.codemod_api import (
     Declined,
     Edit,
     Example,
+    ModuleInfo,
     Plain,
     Repair,
     Site,
@@ -35,7 +36,7 @@ from gblint.codemod_api import (
     require,
 )
 
-_CACHED = r"@(?:functools\.)?(?:lru_cache\((?:maxsize=)?None\)|cache)\s*\n(?:async )?def {name}\("
+_CACHE = re.compile(r"(?:functools\.)?(?:lru_cache\((?:maxsize=)?None\)|cache)")
 
 
 class TellWhileTracing(Codemod):
@@ -188,16 +189,21 @@ def _told_once(site: Site, method: str) -> bool:
     """Whether a method was given to loggers that remembers what it was called with."""
     if hasattr(logging.Logger, method):
         return False
-    for source in _sources(site):
-        for name in re.findall(rf"^logging\.Logger\.{re.escape(method)} = (\w+)$", source, re.MULTILINE):
-            if re.search(_CACHED.format(name=re.escape(name)), source):
-                return True
-    return False
+    given = f"logging.Logger.{method}"
+    return any(
+        _remembers(module, name) for module in _modules(site) for attribute, name in module.given if attribute == given
+    )
 
 
-def _sources(site: Site) -> Iterator[str]:
-    """The text of the file and of the modules that it imports, those it has names of included."""
-    yield "\n".join(site.lines)
+def _remembers(module: ModuleInfo, name: str) -> bool:
+    """Whether a function of a module is cached without limit."""
+    found = (f for f in module.functions if f.qualname == name and not f.owner)
+    return any(_CACHE.fullmatch(decorator) for f in found for decorator in f.decorators)
+
+
+def _modules(site: Site) -> Iterator[ModuleInfo]:
+    """The file and the modules that it imports, those it has names of included."""
+    yield site.module
     project = site.machine.project
     for bindings in site.module.bindings.values():
         for binding in bindings:
@@ -206,7 +212,7 @@ def _sources(site: Site) -> Iterator[str]:
             for dotted in (f"{binding.target}.{binding.attr}", binding.target):
                 module = project.find(dotted, site.module)
                 if module is not None:
-                    yield project.text(module)
+                    yield module
 
 
 def _is_constant(site: Site, node: cst.BaseExpression) -> bool:

@@ -31,6 +31,10 @@ class Settings(msgspec.Struct, frozen=True):
     fixing: tuple[tuple[str, str], ...] = ()
     jobs: int = 1
 
+    def fix_option(self, key: str) -> str:
+        """One of the settings for repairs, "" if it is not given."""
+        return dict(self.fixing).get(key, "")
+
 
 class Stats(msgspec.Struct):
     """Counts for the summary line.

@@ -62,6 +62,7 @@ from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number,
 from gblint.fixing.sinks import full_size
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.fixing.skipping import Always, check_sizes, facts_around, run_always, selector_of, without
+from gblint.index.model import ModuleInfo
 from gblint.interpreter.values import (
     Bound,
     Class,
@@ -89,7 +90,7 @@ from gblint.interpreter.walk import children, walk, walk_scope
 __all__ = [
     "MATH", "Always", "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const",
     "DataScalar", "Declined", "Edit", "Example", "External", "Finding", "Flag", "Function", "Instance",
-    "Mapping", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
+    "Mapping", "ModuleInfo", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
     "Sequence", "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Use", "Value",
     "always_returns", "applied", "arm_of", "as_tensor", "becomes_tensor", "body_of", "bound_before",
     "bound_to", "callers", "calls_of", "changed_names", "check_effects", "check_sizes", "children", "class_site",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gblint.analysis import Analysis, Diagnostic, Progress, Settings
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
-from gblint.units import UnitResult, Worker
+from gblint.units import Plan, UnitResult, Worker
 
 if TYPE_CHECKING:
     from gblint.index.model import ModuleInfo
@@ -71,67 +71,77 @@ class Engine:
         """Run every unit that can contribute and merge what they found."""
         from gblint.merge import merge
 
+        wanted = {os.path.abspath(p) for p in report_files}
         try:
             results = self._results(progress)
+            analysis = merge(results, wanted, self.project)
+            self._offer(analysis, results)
         finally:  # what an interrupted run has found out is of use to the next one
             if self.cache is not None:
                 self.cache.save()
-        wanted = {os.path.abspath(p) for p in report_files}
-        analysis = merge(results, wanted, self.project)
         analysis.diagnostics += self._diagnostics(wanted)
         analysis.suppressions = {i.path: i.suppressions for i in self.infos if i.suppressions and i.path in wanted}
         analysis.stats.files = len(wanted)
         return analysis
 
+    def _offer(self, analysis: Analysis, results: list[UnitResult]) -> None:
+        """Have repairs worked out for the findings that no unit has asked the codemods about."""
+        from gblint.offers import completed, plans_for
+
+        least = float(self.settings.fix_option("from") or 0)
+        plans = plans_for([f for f in analysis.findings if f.confidence >= least], results, self.project)
+        if plans:
+            offers = self._run(plans, None, 0, 0)
+            analysis.findings = completed(analysis.findings, offers)
+            analysis.stats.internal += [each for offer in offers for each in offer.internal]
+
     def _results(self, progress: Progress | None) -> list[UnitResult]:
         explicit = self._explicit_plans()
         results = self._run(explicit, progress, 0, len(self.infos))
-        by_script = {_home(i) for i, r in zip((p[0] for p in explicit), results, strict=True) if r.by_script}
+        by_script = {_home(p.info) for p, r in zip(explicit, results, strict=True) if r.by_script}
         rest = self._other_plans(by_script)
         return results + self._run(rest, progress, len(explicit), len(explicit) + len(rest))
 
-    def _explicit_plans(self) -> list[tuple[ModuleInfo, str]]:
+    def _explicit_plans(self) -> list[Plan]:
         named = {name.partition(":")[0] for name in self.settings.roots}
-        return [(i, "explicit") for i in self.infos if not i.error and (i.compile_sites or i.name in named)]
+        return [Plan(i, "explicit") for i in self.infos if not i.error and (i.compile_sites or i.name in named)]
 
-    def _other_plans(self, by_script: set[str]) -> list[tuple[ModuleInfo, str]]:
+    def _other_plans(self, by_script: set[str]) -> list[Plan]:
         mode = self.settings.roots_mode
         if mode == "explicit":
             return []
-        plans: list[tuple[ModuleInfo, str]] = []
+        plans: list[Plan] = []
         for info in self.infos:
             if info.error:
                 continue
             if mode == "all":
-                plans.append((info, "all"))
+                plans.append(Plan(info, "all"))
             elif (
                 (mode == "modules" or (_home(info) not in by_script and not self.settings.roots))
                 and info.classes
                 and _may_hold_modules(info)
             ):
-                plans.append((info, "modules"))
+                plans.append(Plan(info, "modules"))
         return plans
 
-    def _run(
-        self, plans: list[tuple[ModuleInfo, str]], progress: Progress | None, done: int, total: int
-    ) -> list[UnitResult]:
+    def _run(self, plans: list[Plan], progress: Progress | None, done: int, total: int) -> list[UnitResult]:
         jobs = min(self.settings.jobs, max(len(plans) // 4, 1))
         worker = self.worker
-        results: list[UnitResult | None] = [worker.cached(info, mode) for info, mode in plans]
+        results: list[UnitResult | None] = [worker.cached(plan) for plan in plans]
         missing = [n for n, r in enumerate(results) if r is None]
         for count, (n, result) in enumerate(zip(missing, self._fresh([plans[n] for n in missing], jobs), strict=True)):
             results[n] = result
-            worker.remember(*plans[n], result)
+            worker.remember(plans[n], result)
             if progress is not None:
                 progress(done + count + 1, total, result.path)
         return [r for r in results if r is not None]
 
-    def _fresh(self, plans: list[tuple[ModuleInfo, str]], jobs: int) -> Iterator[UnitResult]:
+    def _fresh(self, plans: list[Plan], jobs: int) -> Iterator[UnitResult]:
         if jobs > 1 and len(plans) > 8:
             from gblint.parallel import run_units
 
             return run_units(self.worker, plans, jobs)
-        return (self.worker.run(*plan) for plan in plans)
+        return map(self.worker.run, plans)
 
     def _diagnostics(self, wanted: set[str]) -> list[Diagnostic]:
         return [

@@ -8,7 +8,7 @@ import msgspec
 
 from gblint.analysis import Analysis, Stats
 from gblint.findings.choice import likeliest
-from gblint.findings.finding import STRENGTH, Finding
+from gblint.findings.finding import STRENGTH, Finding, Spot
 
 if TYPE_CHECKING:
     from gblint.index.project import Project
@@ -32,26 +32,25 @@ def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Anal
 
 def _agreed(findings: list[Finding], seen: list[Finding]) -> list[Finding]:
     """Findings with the repairs that hold in every context they were found in, at the weakest applicability."""
-    contexts: dict[tuple[str, int, int, str], list[Finding]] = {}
+    contexts: dict[Spot, list[Finding]] = {}
     for finding in seen:
-        contexts.setdefault((finding.filename, finding.row, finding.column, finding.code), []).append(finding)
-    agreed = []
-    for finding in findings:
-        others = contexts[finding.filename, finding.row, finding.column, finding.code]
-        agreed.append(finding if len(others) == 1 else _agree(finding, others))
-    return agreed
+        if finding.examined:
+            contexts.setdefault(finding.spot, []).append(finding)
+    return [_agree(finding, contexts.get(finding.spot, [])) for finding in findings]
 
 
 def _agree(finding: Finding, others: list[Finding]) -> Finding:
+    if not others or (len(others) == 1 and finding.examined):
+        return finding
     offers = [{(fix.codemod, fix.edits): fix for fix in other.fixes} for other in others]
     kept = []
-    for fix in finding.fixes:
+    for fix in others[0].fixes:
         same = [offer.get((fix.codemod, fix.edits)) for offer in offers]
         if None not in same:
             kept.append(max((f for f in same if f is not None), key=lambda f: STRENGTH.index(f.applicability)))
     kept.sort(key=lambda fix: STRENGTH.index(fix.applicability))
     refusals = tuple(dict.fromkeys(refusal for other in others for refusal in other.refusals))
-    return msgspec.structs.replace(finding, fixes=tuple(kept), refusals=refusals)
+    return msgspec.structs.replace(finding, fixes=tuple(kept), refusals=refusals, examined=True)
 
 
 def _rank(finding: Finding) -> tuple[float, bool, str]:

@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gblint.index.cache import Fresh
-    from gblint.index.model import ModuleInfo
-    from gblint.units import UnitResult, Worker
+    from gblint.units import Plan, UnitResult, Worker
 
 _CHUNK = 4  # neighbours share much of their text, and so trees
 
 _WORKER: Worker | None = None
-_PLANS: list[tuple[ModuleInfo, str]] = []
+_PLANS: list[Plan] = []
 
 
-def run_units(worker: Worker, plans: list[tuple[ModuleInfo, str]], jobs: int) -> Iterator[UnitResult]:
+def run_units(worker: Worker, plans: list[Plan], jobs: int) -> Iterator[UnitResult]:
     """Results in the order of `plans`. Without fork (Windows), all run in this process.
 
     What the processes learned of files goes into the cache of this one.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
-        yield from (worker.run(*plan) for plan in plans)
+        yield from map(worker.run, plans)
         return
     global _WORKER, _PLANS
     worker.machine()  # made once, shared by the children
@@ -44,6 +43,6 @@ def _ignore_interrupts() -> None:
 
 def _run_one(number: int) -> tuple[UnitResult, Fresh | None]:
     assert _WORKER is not None
-    result = _WORKER.run(*_PLANS[number])
+    result = _WORKER.run(_PLANS[number])
     cache = _WORKER.project.cache
     return result, cache.drain() if cache is not None else None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from gblint.findings.finding import Finding
+from gblint.findings.finding import Finding, Spot
 from gblint.index.cache import content_digest
 
 if TYPE_CHECKING:
@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from gblint.index.project import Dependencies, Project
     from gblint.interpreter.machine import Machine
 
+SUMMARY_LEVELS = 2  # a model's constructor is worked out for the models derived from it, with its framework's known
 _SETS = ("_logging_functions", "_logger_methods")  # settings of Dynamo that are sets
+
+
+class Plan(NamedTuple):
+    """What to run: the roots of a file, chosen by the mode ("explicit", "modules" or "all"). spots: the findings that
+    codemods are to be asked about, None for the usual ones (see `Worker.run`)."""
+
+    info: ModuleInfo
+    mode: str
+    spots: frozenset[Spot] | None = None
 
 
 class UnitResult(msgspec.Struct, gc=False):
@@ -68,12 +78,12 @@ class Worker:
 
     # -- cache -----------------------------------------------------------------------------------------------------
 
-    def cached(self, info: ModuleInfo, mode: str) -> UnitResult | None:
+    def cached(self, plan: Plan) -> UnitResult | None:
         """The result of an earlier run, if nothing it rests on has changed."""
         cache = self.project.cache
         if cache is None:
             return None
-        blob = cache.get(self.unit_key(info, mode))
+        blob = cache.get(self.unit_key(plan))
         if blob is None:
             return None
         try:
@@ -90,7 +100,7 @@ class Worker:
         if moved or changed:
             result.signature = self.project.signature
             result.files = [(path, digest(path)) for path, _ in result.files]
-            self.remember(info, mode, result)
+            self.remember(plan, result)
         return result
 
     def _all_the_same(self, result: UnitResult, changed: list[tuple[str, str]]) -> bool:
@@ -127,24 +137,30 @@ class Worker:
         infos = (self.project.info(path) for path, _ in result.files)
         return any(b.guard != "typing" for info in infos for b in info.bindings.get("*", ()))
 
-    def remember(self, info: ModuleInfo, mode: str, result: UnitResult) -> None:
+    def remember(self, plan: Plan, result: UnitResult) -> None:
         """Keep a result for the next run."""
         if self.project.cache is not None and not result.internal:
-            self.project.cache.put(self.unit_key(info, mode), _ENCODER.encode(result))
+            self.project.cache.put(self.unit_key(plan), _ENCODER.encode(result))
 
-    def unit_key(self, info: ModuleInfo, mode: str) -> str:
+    def unit_key(self, plan: Plan) -> str:
         """The cache key of a unit: all that its result depends on besides files."""
-        settings = sorted(self.torch_settings(info).items())
-        return f"unit:{self._key}:{mode}:{settings or ''}:{info.path}"
+        settings = sorted(self.torch_settings(plan.info).items())
+        spots = "" if plan.spots is None else _digest_of(map(repr, sorted(plan.spots)))
+        return f"unit:{self._key}:{plan.mode}:{settings or ''}:{spots}:{plan.info.path}"
 
     # -- running ---------------------------------------------------------------------------------------------------
 
-    def run(self, info: ModuleInfo, mode: str) -> UnitResult:
-        """Interpret the roots of a file."""
+    def run(self, plan: Plan) -> UnitResult:
+        """Interpret the roots of a file.
+
+        Where the roots are not the user's own choice, codemods are asked only about breaks in the file itself: what
+        hundreds of roots have in common would be worked out hundreds of times (see `gblint.offers`).
+        """
         from gblint.callgraph import calls_of
         from gblint.findings.build import findings_of
         from gblint.interpreter.roots import RootRun
 
+        info, mode = plan.info, plan.mode
         machine = self.machine()
         machine.reset()
         machine.context.settings = self.torch_settings(info)
@@ -162,7 +178,7 @@ class Worker:
             if mode == "all":
                 roots.guessed()
             calls = calls_of(machine.entries, machine.sites.values(), machine.places)
-            findings = findings_of(machine, calls, dict(self.settings.fixing))
+            findings = findings_of(machine, calls, dict(self.settings.fixing), self._examines(plan))
         asked = sorted(used.asked)
         result = UnitResult(
             info.path, mode, findings, sorted(machine.reached), calls.pack(),
@@ -173,6 +189,20 @@ class Worker:
         )  # fmt: skip
         machine.release()
         return result
+
+    def _examines(self, plan: Plan) -> Callable[[Finding], bool]:
+        """Whether codemods are to be asked about a finding: where the code is the project's own (a library is not
+        edited), it is likely enough, and it is the plan's."""
+        least = float(self.settings.fix_option("from") or 0)
+        everywhere = plan.mode == "explicit" or self.settings.fix_option("depth") == "all"
+
+        def examines(finding: Finding) -> bool:
+            if plan.spots is not None:
+                return finding.spot in plan.spots
+            mine = everywhere or finding.filename == plan.info.path
+            return mine and finding.confidence >= least and self.project.owns(finding.filename)
+
+        return examines
 
     def machine(self) -> Machine:
         """The interpreter, with rules and knowledge for the target torch."""
@@ -190,7 +220,9 @@ class Worker:
             rules = [rule() for rule in load_rules() if applies(rule.meta.torch, (major, minor))]
             context = Context(knowledge, (major, minor), {})
             table, forest = RuleTable(rules, knowledge), Forest()
-            summaries = Summaries(Machine(self.project, knowledge, table, context, forest))
+            summaries: Summaries | None = None
+            for _ in range(SUMMARY_LEVELS):
+                summaries = Summaries(Machine(self.project, knowledge, table, context, forest, summaries))
             self._machine = Machine(self.project, knowledge, table, context, forest, summaries)
             self._machine.debug = bool(os.environ.get("GBLINT_DEBUG"))
         return self._machine

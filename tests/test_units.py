@@ -10,7 +10,7 @@ import pytest
 from gblint.analysis import Settings
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
-from gblint.units import Worker, applies, settings_key
+from gblint.units import Plan, Worker, applies, settings_key
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_keys_tell_files_modes_and_settings_apart(tmp_path: Path) -> None:
     ):
         worker, paths = make(tmp_path, settings, **files)
         keys |= {
-            worker.unit_key(worker.project.info(path), mode)
+            worker.unit_key(Plan(worker.project.info(path), mode))
             for path in paths
             for mode in ("explicit", "modules", "all")
         }
@@ -67,10 +67,10 @@ def test_keys_tell_files_modes_and_settings_apart(tmp_path: Path) -> None:
 
 def test_a_torch_setting_in_the_file_is_part_of_its_key(tmp_path: Path) -> None:
     plain, (path,) = make(tmp_path, Settings(), a="import torch\n\nf = torch.compile(abs)\n")
-    before = plain.unit_key(plain.project.info(path), "explicit")
+    before = plain.unit_key(Plan(plain.project.info(path), "explicit"))
     setting = "import torch\ntorch._dynamo.config.capture_scalar_outputs = True\nf = torch.compile(abs)\n"
     other, (path,) = make(tmp_path, Settings(), a=setting)
-    assert other.unit_key(other.project.info(path), "explicit") != before
+    assert other.unit_key(Plan(other.project.info(path), "explicit")) != before
 
 
 def test_the_number_of_processes_changes_no_key() -> None:
@@ -81,26 +81,26 @@ def test_a_result_is_remembered_only_while_all_it_rests_on_is_unchanged(tmp_path
     files = {"a": "import torch\nfrom b import g\n\nf = torch.compile(g)\n", "b": "def g(x):\n    return x\n"}
     worker, (path, other) = make(tmp_path, Settings(), **files)
     info = worker.project.info(path)
-    assert worker.cached(info, "explicit") is None
-    result = worker.run(info, "explicit")
-    worker.remember(info, "explicit", result)
-    assert worker.cached(info, "explicit") == result
-    assert worker.cached(info, "modules") is None
+    assert worker.cached(Plan(info, "explicit")) is None
+    result = worker.run(Plan(info, "explicit"))
+    worker.remember(Plan(info, "explicit"), result)
+    assert worker.cached(Plan(info, "explicit")) == result
+    assert worker.cached(Plan(info, "modules")) is None
     files["b"] = "def g(x):\n    return print(x)\n"
     again, _ = make(tmp_path, Settings(), **files)
     again.project.cache = worker.project.cache
     assert str(other) in dict(result.files)
-    assert again.cached(again.project.info(path), "explicit") is None
+    assert again.cached(Plan(again.project.info(path), "explicit")) is None
 
 
 def test_a_result_with_errors_of_gblint_is_not_kept(tmp_path: Path) -> None:
     worker, (path,) = make(tmp_path, Settings(), a="import torch\n\nf = torch.compile(abs)\n")
     info = worker.project.info(path)
-    result = worker.run(info, "explicit")
+    result = worker.run(Plan(info, "explicit"))
     result.internal.append("a rule failed")
-    worker.remember(info, "explicit", result)
-    assert worker.cached(info, "explicit") is None
-    assert Worker(Project([path], []), Settings()).cached(info, "explicit") is None
+    worker.remember(Plan(info, "explicit"), result)
+    assert worker.cached(Plan(info, "explicit")) is None
+    assert Worker(Project([path], []), Settings()).cached(Plan(info, "explicit")) is None
 
 
 USER = "import torch\nfrom lib import g\n\n\ndef f(x):\n    return g(x)\n\n\nh = torch.compile(f)\n"
@@ -128,16 +128,16 @@ def test_an_edit_elsewhere_concerns_only_who_read_what_it_changed(
 ) -> None:
     worker, (path, _) = make(tmp_path, Settings(), user=USER, lib=LIBRARY)
     info = worker.project.info(path)
-    result = worker.run(info, "explicit")
+    result = worker.run(Plan(info, "explicit"))
     assert [(f.row, Path(f.filename).name) for f in result.findings] == [(6, "lib.py")]
-    worker.remember(info, "explicit", result)
+    worker.remember(Plan(info, "explicit"), result)
     assert worker.project.cache is not None
     worker.project.cache.close()
     again, _ = make(tmp_path, Settings(), user=USER, lib=LIBRARY.replace(old, new, 1))
-    kept = again.cached(again.project.info(path), "explicit")
+    kept = again.cached(Plan(again.project.info(path), "explicit"))
     assert (kept is not None) is holds
     if kept is not None:
-        fresh = again.run(again.project.info(path), "explicit")
+        fresh = again.run(Plan(again.project.info(path), "explicit"))
         assert kept.findings == fresh.findings
         assert kept.files == fresh.files
 
@@ -145,11 +145,11 @@ def test_an_edit_elsewhere_concerns_only_who_read_what_it_changed(
 def test_an_edit_of_the_file_itself_is_always_seen(tmp_path: Path) -> None:
     worker, (path, _) = make(tmp_path, Settings(), user=USER, lib=LIBRARY)
     info = worker.project.info(path)
-    worker.remember(info, "explicit", worker.run(info, "explicit"))
+    worker.remember(Plan(info, "explicit"), worker.run(Plan(info, "explicit")))
     assert worker.project.cache is not None
     worker.project.cache.close()
     again, _ = make(tmp_path, Settings(), user=USER + "\n\ndef added():\n    pass\n", lib=LIBRARY)
-    assert again.cached(again.project.info(path), "explicit") is None
+    assert again.cached(Plan(again.project.info(path), "explicit")) is None
 
 
 BASE = """import functools
@@ -232,7 +232,7 @@ def test_results_do_not_depend_on_the_order_of_units(tmp_path: Path) -> None:
         order = list(paths)
         random.Random(seed).shuffle(order)
         worker = Worker(Project(paths, [tmp_path]), Settings())
-        results = {path: worker.run(worker.project.info(path), "modules") for path in order}
+        results = {path: worker.run(Plan(worker.project.info(path), "modules")) for path in order}
         found.append([results[path] for path in paths])
     assert all(results == found[0] for results in found)
     assert {f.code for result in found[0] for f in result.findings} >= {"GB0033", "GB0170"}
@@ -241,5 +241,5 @@ def test_results_do_not_depend_on_the_order_of_units(tmp_path: Path) -> None:
 def test_an_object_changed_after_it_was_made_is_not_like_the_others(tmp_path: Path) -> None:
     texts = {"base": BASE, "model": MODEL.format(sparse="False", limit="None").replace("lib.base", "base")}
     worker, (_, path) = make(tmp_path, Settings(), **texts)
-    result = worker.run(worker.project.info(path), "modules")
+    result = worker.run(Plan(worker.project.info(path), "modules"))
     assert [f.message for f in result.findings if f.row == 14 and f.filename == str(path)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from pathlib import Path
@@ -52,6 +53,7 @@ def command(
 
     Exits with 0 if there is nothing to report, 1 if there is, 2 if gblint could not do its work.
     """
+    gc.disable()  # the process ends with the report, and a collection of all that the analysis made takes seconds
     start = time.monotonic()
     if output_file and not output_file.absolute().parent.is_dir():
         raise click.BadParameter(f"the folder of {output_file} does not exist", param_hint="'--output-file'")

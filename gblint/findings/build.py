@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,10 +26,13 @@ REPAIR_BUDGET = 2_000_000
 SURE = 0.75  # from here on a finding is an error, below a warning
 
 
-def findings_of(machine: Machine, calls: Calls, options: dict[str, str]) -> list[Finding]:
+def findings_of(
+    machine: Machine, calls: Calls, options: dict[str, str], examines: Callable[[Finding], bool]
+) -> list[Finding]:
     """The findings of the unit just run, by file and row; of several that answer one event the likeliest is kept.
 
-    calls: those of the unit, which say how often a function runs. options: how repairs are wanted.
+    calls: those of the unit, which say how often a function runs. options: how repairs are wanted; examines: for which
+    findings they are.
     """
     drafts = machine.drafts.by_place.values()
     if not drafts:
@@ -36,27 +40,25 @@ def findings_of(machine: Machine, calls: Calls, options: dict[str, str]) -> list
     graph = CallGraph(calls)
     found = {id(finding): (finding, draft) for draft in drafts for finding in [_finding(draft, graph)]}
     kept = likeliest((finding for finding, _ in found.values()), lambda f: (f.confidence, f.code))
+    if not any(map(examines, kept)):
+        return kept
+    from gblint.fixing.propose import with_fixes
+
     left = REPAIR_BUDGET
     repaired = []
     for finding in kept:
+        if not examines(finding):
+            repaired.append(finding)
+            continue
         draft = found[id(finding)][1]
         left -= len(draft.chunk.tree.text)
-        repaired.append(_repaired(machine, finding, draft, options) if left > 0 else _unrepaired(finding))
+        repaired.append(with_fixes(machine, draft, finding, options) if left > 0 else _unrepaired(finding))
     return repaired
 
 
 def _unrepaired(finding: Finding) -> Finding:
     reason = "there are too many breaks in functions this long to work out repairs for all; repair the others first"
-    return msgspec.structs.replace(finding, refusals=(("gblint", reason),))
-
-
-def _repaired(machine: Machine, finding: Finding, draft: Draft, options: dict[str, str]) -> Finding:
-    """With its fixes, where the code is the project's own (a library is not edited) and it is likely enough."""
-    if not machine.project.owns(finding.filename) or finding.confidence < float(options.get("from", 0)):
-        return finding
-    from gblint.fixing.propose import with_fixes
-
-    return with_fixes(machine, draft, finding, options)
+    return msgspec.structs.replace(finding, refusals=(("gblint", reason),), examined=True)
 
 
 def _finding(draft: Draft, graph: CallGraph) -> Finding:

@@ -50,6 +50,9 @@ class Fix(msgspec.Struct, array_like=True, frozen=True, gc=False):
     edits: tuple[Edit, ...]
 
 
+Spot = tuple[str, int, int, str]  # file, row, column, code
+
+
 class Finding(msgspec.Struct, gc=False):
     """A predicted graph break.
 
@@ -65,6 +68,7 @@ class Finding(msgspec.Struct, gc=False):
     library: for a break inside third-party code, where in the library it happens.
     severity: "error", "warning" or "info". event: kind of the step that breaks ("call", "branch", …).
     fixes: the repairs on offer, best first; refusals: (codemod, the precondition that failed) of those that declined.
+    examined: the codemods have been asked.
     """
 
     code: str
@@ -97,6 +101,12 @@ class Finding(msgspec.Struct, gc=False):
     event: str = ""
     fixes: tuple[Fix, ...] = ()
     refusals: tuple[tuple[str, str], ...] = ()
+    examined: bool = False
+
+    @property
+    def spot(self) -> Spot:
+        """What it has in common with the same break found on the way from other roots."""
+        return (self.filename, self.row, self.column, self.code)
 
     @property
     def fix(self) -> Fix | None:

@@ -73,9 +73,9 @@ def outline(site: Site) -> Outline:
         try:
             site.outlined = _smallest(site)
         except Refusal as refusal:
-            site.outlined = refusal
-    if isinstance(site.outlined, Refusal):
-        raise Refusal(str(site.outlined))
+            site.outlined = str(refusal)  # the exception would keep its frames, and with them the whole analysis
+    if isinstance(site.outlined, str):
+        raise Refusal(site.outlined)
     return site.outlined
 
 

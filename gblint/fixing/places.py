@@ -70,16 +70,14 @@ def callers(site: Site) -> list[Site]:
     ):
         raise Refusal("the function is decorated with what calls it")
     calls = site.machine.callers.get((site.module.path, info.start), {})
-    found = [
-        Site(site.machine, chunk, node, site.finding, site.options)
-        for node, chunk in calls.items()
-        if isinstance(node, cst.Call)
-    ]
-    if not found or len(found) != len(calls):
+    if not calls or not all(isinstance(node, cst.Call) for node in calls):
         raise Refusal(f"`{info.qualname}` is called from code that is not in view")
     name = info.owner or info.qualname
+    mentioned = _check_mentions(site, info, name)
+    found = [Site(site.machine, chunk, node, site.finding, site.options) for node, chunk in calls.items()]
     accounted = sum(_mentions(name, s.text(n.func)) for s in found for n in [s.node] if isinstance(n, cst.Call))
-    _check_mentions(site, info, name, accounted)
+    if mentioned - 1 > accounted:
+        raise Refusal(f"not all calls of `{name}` are in view")
     return found
 
 
@@ -87,22 +85,19 @@ def _mentions(name: str, text: str) -> int:
     return len(re.findall(rf"\b{re.escape(name)}\b", text))
 
 
-def _check_mentions(site: Site, info: FunctionInfo, name: str, accounted: int) -> None:
-    """Refuse where the name of the function (of its class, for a method) stands in code that is no known call."""
+def _check_mentions(site: Site, info: FunctionInfo, name: str) -> int:
+    """How often a function is called or defined by name; 0 for a method. Refuses where the name (that of the class, for
+    a method) stands in code that can be no call."""
     last = name.rpartition(".")[2]
-    for path, line in _lines_with(site, last):
-        text = line.partition("#")[0]
+    lines = [(path, line.partition("#")[0]) for path, line in _lines_with(site, last)]
+    for path, text in lines:
         if path == site.module.path and re.match(rf"\s*(async\s+)?(def|class)\s+{last}\b", text):
             continue
         if re.match(rf"\s*class\s+\w+\(.*\b{last}\b", text) and info.owner:
             raise Refusal(f"`{last}` has subclasses")
         if not info.owner and not re.search(rf"\b{last}\s*\(|(compile|jit)\(\s*([\w.]+\.)?{last}\b|import\b", text):
             raise Refusal(f"`{last}` is handed on: not all its calls are in view")
-    if info.owner:
-        return
-    calls = sum(len(re.findall(rf"\b{last}\s*\(", line.partition("#")[0])) for _, line in _lines_with(site, last))
-    if calls - 1 > accounted:
-        raise Refusal(f"not all calls of `{last}` are in view")
+    return 0 if info.owner else sum(len(re.findall(rf"\b{last}\s*\(", text)) for _, text in lines)
 
 
 def _lines_with(site: Site, name: str) -> Iterator[tuple[str, str]]:
@@ -112,14 +107,23 @@ def _lines_with(site: Site, name: str) -> Iterator[tuple[str, str]]:
     files = machine.project.files
     if len(files) > MOST_FILES or site.options.get("depth") != "all":
         files = [site.module.path]
-    pattern = re.compile(rf"\b{re.escape(name)}\b")
     for path in files:
         if path != site.module.path and not _close(site, path):
             continue
-        module = machine.project.info(path)
-        for line in machine.project.text(module).split("\n"):
-            if pattern.search(line):
-                yield path, line
+        text = machine.project.text(machine.project.info(path))
+        yield from ((path, line) for line in lines_with(text, name))
+
+
+def lines_with(text: str, name: str) -> Iterator[str]:
+    """The lines of a text in which a name stands as a whole word."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    at = text.find(name)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        line = text[start:end] if end >= 0 else text[start:]
+        if word.search(line):
+            yield line
+        at = text.find(name, end) if end >= 0 else -1
 
 
 def _close(site: Site, path: str) -> bool:

@@ -55,7 +55,7 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
             offers.append((STRENGTH.index(repair.applicability), meta.rank, fix))
     offers.sort(key=lambda offer: offer[:2])
     fixes = tuple(fix for _, _, fix in offers[:MOST])
-    return msgspec.structs.replace(finding, fixes=fixes, refusals=tuple(refusals))
+    return msgspec.structs.replace(finding, fixes=fixes, refusals=tuple(refusals), examined=True)
 
 
 @lru_cache(maxsize=512)

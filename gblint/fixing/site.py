@@ -56,7 +56,7 @@ class Site:
         self.node = self.chunk.of_seen(node)
         self.finding = finding
         self.options = options
-        self.outlined: Outline | Refusal | None = None  # what `outline` has found: several codemods ask for it
+        self.outlined: Outline | str | None = None  # what `outline` has found or why not: several codemods ask
 
     # -- facts -----------------------------------------------------------------------------------------------------
 

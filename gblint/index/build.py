@@ -99,7 +99,7 @@ class _Builder:
         self.may_walrus = ":=" in text
         self.imports: dict[str, str] = {}
         self.guards: dict[int, str] = {}  # of guarded methods, by index into the functions
-        self.nodes: list[tuple[ast.AST, set[str]]] = []  # listed functions and what they call
+        self.nodes: list[ast.FunctionDef | ast.AsyncFunctionDef] = []  # of the listed functions
         self.class_guards: dict[str, str] = {}
 
     def build(self, tree: ast.Module) -> None:
@@ -108,6 +108,7 @@ class _Builder:
         self._block(tree.body, "", None, info.bindings)
         info.statements = [(_start(node), node.end_lineno or node.lineno, _kind(node)) for node in tree.body]
         info.is_script = bool(_MAIN.search(self.text)) or _acts(tree.body)
+        info.given = tuple(given for node in tree.body for given in _given(node))
         self._text_dependent(tree)
 
     def _text_dependent(self, tree: ast.Module) -> None:
@@ -142,7 +143,7 @@ class _Builder:
             closed: set[ast.AST] = set()
         elif compiles:
             names = {"compile", *_COMPILE_ALIAS.findall(text), *_COMPILE_ASSIGNED.findall(text)}
-            closed = {node for node, calls in self.nodes if names.isdisjoint(calls)}
+            closed = {node for node in self.nodes if names.isdisjoint(called_names(node.body))}
         else:
             return
         info.compile_sites, info.torch_settings = torch_use(tree, closed, info)
@@ -228,8 +229,7 @@ class _Builder:
         owner: ClassInfo | None,
         bindings: dict[str, list[Binding]],
     ) -> None:
-        calls, on_self = called_names(node.body)
-        self.nodes.append((node, calls))
+        self.nodes.append(node)
         start, end = _start(node), node.end_lineno or node.lineno
         qualname = f"{owner.qualname}.{node.name}" if owner else node.name
         function = FunctionInfo(
@@ -240,8 +240,6 @@ class _Builder:
             tuple([self._segment(decorator) for decorator in node.decorator_list]),
             isinstance(node, ast.AsyncFunctionDef),
             self.may_yield and self._yields(node),
-            tuple(sorted(calls)),
-            tuple(sorted(on_self)),
         )
         self.info.functions.append(function)
         if owner is None:
@@ -381,6 +379,13 @@ def _alias(node: ast.stmt) -> str:
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         return dotted(node.value) or ""
     return ""
+
+
+def _given(node: ast.stmt) -> list[tuple[str, str]]:
+    """The attribute that a plain assignment of a name gives it to, with the name."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name):
+        return []
+    return [(text, node.value.id) for t in node.targets if isinstance(t, ast.Attribute) and (text := dotted(t))]
 
 
 def _assigned(node: ast.stmt) -> list[ast.expr]:

@@ -37,8 +37,6 @@ class FunctionInfo(msgspec.Struct, array_like=True, gc=False):
     Functions nested in functions are not listed: the interpreter meets them in their parent's tree.
     qualname: "f" or "Class.method"; a redefinition gets its own entry (the list keeps source order).
     decorators: source text of each decorator expression, outermost first.
-    calls: the distinct last components of called names in the body ("relu" for F.relu(x)), nested code included.
-    self_calls: distinct dotted texts called on self ("self.encoder", "self.helper").
     """
 
     qualname: str
@@ -48,8 +46,6 @@ class FunctionInfo(msgspec.Struct, array_like=True, gc=False):
     decorators: tuple[str, ...] = ()
     is_async: bool = False
     is_generator: bool = False
-    calls: tuple[str, ...] = ()
-    self_calls: tuple[str, ...] = ()
 
 
 class ClassInfo(msgspec.Struct, array_like=True, gc=False):
@@ -138,6 +134,8 @@ class ModuleInfo(msgspec.Struct, array_like=True):
     error_column: int = 0  # 1-based, 0 if unknown
     error_kind: str = ""  # a Diagnostic kind: "invalid-syntax", "unreadable", "bad-encoding", "too-large"
     globals_written: tuple[str, ...] = ()  # names that functions rebind through `global`
+    # top-level names given to attributes of others, as (dotted attribute, name): `logging.Logger.once = once`
+    given: tuple[tuple[str, str], ...] = ()
     # folder, dotted and relative to the file's own ("." for that one), whose modules a lazy package exports by their
     # `__all__` (`define_import_structure`)
     lazy_folder: str = ""

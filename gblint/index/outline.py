@@ -53,5 +53,5 @@ def _misc(info: ModuleInfo) -> Hashable:
     sites = tuple((site.kind, site.function) for site in info.compile_sites)
     return (
         info.name, info.package, tuple(info.stars), settings, sites, info.is_script, info.imports_torch, info.error,
-        exports, tuple(info.lazy.items()), info.globals_written, info.lazy_folder,
+        exports, tuple(info.lazy.items()), info.globals_written, info.given, info.lazy_folder,
     )  # fmt: skip

@@ -75,13 +75,12 @@ def statements(body: Iterable[ast.AST]) -> Iterator[ast.stmt]:
                 stack.extend(inner)
 
 
-def called_names(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
-    """Last components of all called names below `body`, and dotted texts of calls on `self`.
+def called_names(body: list[ast.stmt]) -> set[str]:
+    """Last components of all called names below `body` ("relu" for F.relu(x)).
 
-    This visits every node of every function, so it is written for speed.
+    This visits every node, so it is written for speed.
     """
     names: set[str] = set()
-    on_self: set[str] = set()
     stack: list[Any] = list(body)
     pop, push, extend = stack.pop, stack.append, stack.extend
     name_class, constant_class, call_class, attribute_class = ast.Name, ast.Constant, ast.Call, ast.Attribute
@@ -97,11 +96,7 @@ def called_names(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
                 names.add(function.id)
             elif function.__class__ is attribute_class:
                 names.add(function.attr)
-                text = dotted(function)
-                if text is None:
-                    push(function.value)
-                elif text.startswith("self."):
-                    on_self.add(text)
+                push(function.value)
             else:
                 push(function)
             extend(node.args)
@@ -113,7 +108,7 @@ def called_names(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
                 extend(child)
             else:
                 push(child)
-    return names, on_self
+    return names
 
 
 def dotted(node: Any) -> str | None:

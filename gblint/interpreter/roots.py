@@ -18,6 +18,7 @@ from gblint.interpreter.source import Chunk, Tree
 from gblint.interpreter.statements import execute_statement
 from gblint.interpreter.values import (
     Bound,
+    Class,
     Compiled,
     Function,
     Instance,
@@ -147,11 +148,18 @@ class RootRun:
         if label.kind == "assumed":
             if (function.module.path, function.qualname) in machine.reached and "forward" in cls.info.methods:
                 return
-            if "forward" not in cls.info.methods and not cls.info.methods:
+            if "forward" not in cls.info.methods and self._adds_little(cls, function):
                 return
             self.counts["assumed"] += 1
         instance = modules.example(machine, cls, self.frame)
         self._run(Bound(forward, instance), function, label, skip=1)
+
+    def _adds_little(self, cls: Class, forward: Function) -> bool:
+        """Whether a class that inherits its forward is as good as run where that stands: it has no methods, or only a
+        constructor (what that puts in has a forward of its own) and the other file is one of the project."""
+        own = cls.info.methods.keys()
+        elsewhere = forward.module is not self.module and self.machine.project.owns(forward.module.path)
+        return not own or (elsewhere and own == {"__init__"})
 
     def guessed(self) -> None:
         """Every function and method that no other root has executed."""

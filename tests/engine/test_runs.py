@@ -16,7 +16,7 @@ from gblint.index import cache as cache_module
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
 from gblint.interpreter import machine as machine_module
-from gblint.units import UnitResult, Worker
+from gblint.units import Plan, UnitResult, Worker
 from tests.conftest import Write
 
 BASE = """
@@ -105,9 +105,9 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[str]]:
     names: set[str] = set()
     interpret = Worker.run
 
-    def noting(self: Worker, info: object, mode: str) -> UnitResult:
-        names.add(Path(info.path).name)  # type: ignore[attr-defined]
-        return interpret(self, info, mode)  # type: ignore[arg-type]
+    def noting(self: Worker, plan: Plan) -> UnitResult:
+        names.add(Path(plan.info.path).name)
+        return interpret(self, plan)
 
     def taken() -> set[str]:
         found = set(names)
@@ -148,7 +148,7 @@ def test_a_unit_does_not_depend_on_those_before(tree: Path) -> None:
 
     def results(order: list[Path], worker: Worker) -> dict[str, bytes]:
         encode = msgspec.msgpack.Encoder().encode
-        return {str(p): encode(worker.run(worker.project.info(p), "modules")) for p in order}
+        return {str(p): encode(worker.run(Plan(worker.project.info(p), "modules"))) for p in order}
 
     forwards = results(files, Worker(Project(files, []), settings))
     backwards = results(files[::-1], Worker(Project(files, []), settings))
@@ -239,7 +239,8 @@ def test_an_interrupted_run_keeps_what_it_found(tree: Path, tmp_path: Path, ran)
         analyze(files, files, Settings(), tmp_path / "cache", stop)
     first = ran()
     run(tree, cache=tmp_path / "cache")
-    assert len(first & ran()) == 0
+    assert len(first) > 2
+    assert first & ran() <= {"model_0.py"}  # which runs again for the repairs in what it shares with the others
 
 
 def test_a_cache_that_cannot_be_used_costs_nothing_else(tree: Path, tmp_path: Path) -> None:

@@ -182,9 +182,7 @@ def test_functions_and_classes() -> None:
     f, m = by_name["f"], by_name["Outer.m"]
     assert (f.start, f.end, f.owner, f.is_generator) == (2, 8, "", False)
     assert f.decorators == ('decorate(\n    "é", option=1\n)',)
-    assert f.calls == ("b", "c", "d", "inner")
-    assert f.self_calls == ("self.a.b",)
-    assert (m.is_async, m.is_generator, m.owner, m.self_calls) == (True, True, "Outer", ("self.helper",))
+    assert (m.is_async, m.is_generator, m.owner) == (True, True, "Outer")
     outer = info.classes["Outer"]
     assert outer.bases == ("Base", "generic[int]")
     assert outer.keywords == (("metaclass", "Meta"),)
@@ -260,6 +258,11 @@ def test_exports(text: str, expected: list[str] | None) -> None:
 def test_names_rebound_through_global() -> None:
     info = index("x = y = 1\ndef f():\n    if x:\n        global x, y\n        x = 2\n")
     assert info.globals_written == ("x", "y")
+
+
+def test_names_given_to_attributes_of_others() -> None:
+    info = index("import a\na.B.c = f\na.d = a.e = g\na.h = f()\nx = f\ndef f():\n    a.i = f\n")
+    assert info.given == (("a.B.c", "f"), ("a.d", "g"), ("a.e", "g"))
 
 
 def test_a_name_means_the_same_whatever_ends_the_rows() -> None:

@@ -21,7 +21,7 @@ from gblint.interpreter.dispatch import RuleTable
 from gblint.interpreter.events import Call
 from gblint.interpreter.values import Tensor, Value
 from gblint.rule_api import Break, Context, Rule, RuleMeta
-from gblint.units import UnitResult, Worker
+from gblint.units import Plan, UnitResult, Worker
 
 HEADER = """\
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Analyst:
         path = self.write(source)
         others = [self.write(text, name) for name, text in (files or {}).items()]
         worker = self.worker(path, *others, settings=settings)
-        result = worker.run(worker.project.info(path), mode)
+        result = worker.run(Plan(worker.project.info(path), mode))
         assert result.internal == []
         return result
 
@@ -109,7 +109,7 @@ class Analyst:
         others = [self.write(text, name) for name, text in (files or {}).items()]
         worker = self.worker(path, *others)
         listen(worker, lambda event: values.extend(event.args))
-        result = worker.run(worker.project.info(path), mode)
+        result = worker.run(Plan(worker.project.info(path), mode))
         assert result.internal == []
         return values
 

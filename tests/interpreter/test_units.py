@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gblint.interpreter.machine import MAX_DEPTH
 from gblint.rule_api import Break, Call, Context, Iterate, Rule
-from gblint.units import UnitResult
+from gblint.units import Plan, UnitResult
 from tests.interpreter.programs import META, Analyst, add_rule, plain, text_of
 
 # -- budgets ---------------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def test_a_root_out_of_budget_is_counted_and_the_others_are_run(analyst: Analyst
             graph_break()
     """)
     worker = analyst.worker(path)
-    whole = worker.run(worker.project.info(path), "explicit")
+    whole = worker.run(Plan(worker.project.info(path), "explicit"))
     assert (whole.cut, len(whole.findings)) == (0, 2)
     machine = worker.machine()
     reset = machine.reset
@@ -105,7 +105,7 @@ def test_a_root_out_of_budget_is_counted_and_the_others_are_run(analyst: Analyst
         machine.budget = 4
 
     machine.reset = poorer  # type: ignore[method-assign]
-    result = worker.run(worker.project.info(path), "explicit")
+    result = worker.run(Plan(worker.project.info(path), "explicit"))
     assert (result.cut, result.internal) == (1, [])
     assert [f.function for f in result.findings] == ["program.short"]
 
@@ -133,7 +133,7 @@ def test_a_rule_that_fails_loses_its_own_answers_only(analyst: Analyst) -> None:
     """)
     worker = analyst.worker(path)
     add_rule(worker, Broken())
-    result = worker.run(worker.project.info(path), "explicit")
+    result = worker.run(Plan(worker.project.info(path), "explicit"))
     assert [f.code for f in result.findings] == ["GB0025"]
     assert result.internal == ["rule GB0000 probe: KeyError: 'none'", "rule GB0000 probe: ValueError: no luck"]
 
@@ -161,7 +161,7 @@ def test_settings_of_torch_hold_in_their_package(analyst: Analyst, name: str, ot
     paths = [analyst.write(READS, name), analyst.write(SETS, other)]
     paths += [analyst.write("", f"{folder}/__init__.py") for folder in ("pkg", "other")]
     worker = analyst.worker(*paths)
-    result = worker.run(worker.project.info(paths[0]), "explicit")
+    result = worker.run(Plan(worker.project.info(paths[0]), "explicit"))
     assert bool(result.findings) is breaks
 
 
@@ -173,7 +173,7 @@ def test_settings_made_by_a_function_do_not_reach_other_files(analyst: Analyst) 
         analyst.write("", "pkg/__init__.py"),
     ]
     worker = analyst.worker(*paths)
-    assert worker.run(worker.project.info(paths[0]), "explicit").findings != []
+    assert worker.run(Plan(worker.project.info(paths[0]), "explicit")).findings != []
 
 
 # -- independence ----------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_a_unit_gives_the_same_alone_after_another_and_twice(analyst: Analyst) -
 
     def run(*order: int) -> list[UnitResult]:
         worker = analyst.worker(*paths)
-        return [worker.run(worker.project.info(paths[n]), "explicit") for n in order]
+        return [worker.run(Plan(worker.project.info(paths[n]), "explicit")) for n in order]
 
     first, second = run(2)[0], run(3)[0]
     assert [(f.code, f.guards) for f in first.findings] == [("GB0025", 0), ("GB0170", 0)]
@@ -415,6 +415,6 @@ def test_no_program_makes_the_interpreter_fail(body: list[str], tmp_path_factory
     analyst = Analyst(path.parent)
     worker = analyst.worker(path)
     for mode in ("explicit", "all"):
-        result = worker.run(worker.project.info(path), mode)
+        result = worker.run(Plan(worker.project.info(path), mode))
         assert result.internal == [], text
         assert sum(result.roots.values()) >= 1
