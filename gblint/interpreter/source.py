@@ -88,12 +88,9 @@ class Written(Tree):
 
     def position(self, node: cst.CSTNode) -> CodeRange | None:
         """The range of a node, rows counted in the parsed text."""
-        if isinstance(node, cst.BaseExpression | cst.BaseSmallStatement):
-            ran = self.seen.get(id(node))
-            found = self._places.get(ran) if ran is not None else None
-            if found is not None:
-                return found
-        return super().position(node)
+        ran = self.seen.get(id(node))
+        found = self._places.get(ran) if ran is not None else None
+        return found or super().position(node)
 
 
 class Chunk:
