@@ -34,11 +34,12 @@ CONVERT_FRAME = "torch._dynamo.convert_frame"  # logs frames that are refused wi
 
 
 class _Open(msgspec.Struct):
-    """A record whose lines are still coming."""
+    """A record whose lines are still coming. where: file and row in torch that logs it, if they tell it from others."""
 
     kind: str
     compile_id: str
     lines: list[str]
+    where: str = ""
 
 
 class LogReader:
@@ -81,7 +82,7 @@ class LogReader:
             self._artifact(key, artifact, compile_id, text)
             return artifact
         if "convert_frame.py" in match["where"]:
-            self._frame(key, compile_id, text)
+            self._frame(key, compile_id, text, match["where"])
             return CONVERT_FRAME if match["level"] == "I" else ""
         self._close(key)
         return ""
@@ -105,20 +106,23 @@ class LogReader:
             self._into.said.texts.setdefault((filename, int(row)), text.strip()[:200])
             del self._open[key]
 
-    def _frame(self, key: str, compile_id: str, text: str) -> None:
+    def _frame(self, key: str, compile_id: str, text: str, where: str) -> None:
         """What convert_frame.py logs outside the artifacts: frames refused, and the recompile limit."""
+        known = self._open.get(key)
         if _LIMIT.search(text):
-            self._line(key, "limit", compile_id, text, True)
+            self._line(key, "limit", compile_id, text, True, where)
         elif _REFUSED.match(text):
-            self._line(key, "refused", compile_id, text, True)
-        elif (known := self._open.get(key)) and known.kind in ("limit", "refused"):
+            self._line(key, "refused", compile_id, text, True, where)
+        elif known and known.kind in ("limit", "refused") and known.where == where:
             self._line(key, known.kind, compile_id, text, False)
+        elif known and known.where:
+            self._close(key)
 
-    def _line(self, key: str, kind: str, compile_id: str, text: str, starts: bool) -> None:
+    def _line(self, key: str, kind: str, compile_id: str, text: str, starts: bool, where: str = "") -> None:
         known = self._open.get(key)
         if starts or known is None or known.kind != kind:
             self._close(key)
-            self._open[key] = _Open(kind, compile_id, [text])
+            self._open[key] = _Open(kind, compile_id, [text], where)
         elif len(known.lines) < _MOST_LINES:
             known.lines.append(text)
 

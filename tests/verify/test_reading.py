@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -177,6 +178,16 @@ def test_colours_prefixes_and_line_ends_do_not_matter(tmp_path: Path) -> None:
     ):
         file.write_text("\n".join(map(change, text.split("\n"))), newline="")
         assert [s for s in short(sites(read(file))) if s != RAISED] == sorted([*LOGGED, LIMIT, SILENT])
+
+
+def test_what_else_is_logged_does_not_hide_what_was_refused(tmp_path: Path) -> None:
+    """With TORCH_LOGS=+dynamo the same file of torch's goes on logging."""
+    lines = LOG.read_text().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines) if "gb0003.html" in line)
+    other = re.sub(r"^I(.*?\.py):\d+\].*", r"V\1:77] torchdynamo start compiling f", lines[last], flags=re.DOTALL)
+    file = tmp_path / "log"
+    file.write_text("".join([*lines[: last + 1], f"{other}\n", *lines[last + 1 :]]))
+    assert SILENT in short(sites(read(file)))
 
 
 def test_processes_that_write_at_once_are_told_apart(tmp_path: Path) -> None:
