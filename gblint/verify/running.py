@@ -300,4 +300,5 @@ def _last_words(ran: Ran) -> str:
     """The error that the program ended in, or else the last that it printed."""
     errors = [line for line in ran.tail if _ERROR.match(line)]
     last = errors[-1] if errors else ran.tail[-1] if ran.tail else ""
-    return f"its last words: {last}" if last else "it printed nothing"
+    advice = "; an exported notebook with magics in it runs with ipython" if "get_ipython" in last else ""
+    return f"its last words: {last}{advice}" if last else "it printed nothing"

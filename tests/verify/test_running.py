@@ -181,6 +181,14 @@ def test_torch_never_imported() -> None:
     assert error.hint == "its last words: KeyError: 'seed'"
 
 
+def test_an_exported_notebook_may_need_ipython() -> None:
+    ran = run(python("get_ipython().run_line_magic('matplotlib', 'inline')"))
+    error = problem(ran, ["python", "x"])
+    assert error
+    assert error.hint
+    assert error.hint.endswith("runs with ipython")
+
+
 def test_nothing_compiled(project: Write, forks: Forks) -> None:
     folder = project({"main.py": "import torch\ntorch.compile(lambda x: x)\n"})
     command = Command(forks.words(folder / "main.py"))
@@ -341,6 +349,9 @@ def test_errors_of_the_users_are_run_again_in_eager(
     assert result.code == 1
     (note,) = [line for line in result.out.splitlines() if line.startswith("  note:")]
     assert said in note
+    data = json.loads(gblint(*options, "--output-format", "json", "--", *forks.words(folder / "model.py")).out)
+    assert [said in f["verdict_note"] for f in data["findings"]] == [True]
+    assert (data["eager_run"]["exit_code"] == 0) == ("only compiled" in said)
 
 
 def test_what_ends_well_is_not_run_again(forks: Forks, project: Write, gblint: Callable) -> None:
