@@ -45,7 +45,7 @@ class _Open(msgspec.Struct):
 class LogReader:
     """Takes lines of a log one by one and hands what they say to a collector.
 
-    with_trace: leave graph breaks, recompiles and their limit to a trace of the same run, which says more.
+    with_trace: leave graph breaks, recompiles and limits that it knows to a trace of the same run, which says more.
     """
 
     def __init__(self, collector: Collector, with_trace: bool = False) -> None:
@@ -136,7 +136,7 @@ class LogReader:
         compile_id = f"{frame}/{attempt.partition('_')[0]}" if frame else record.compile_id
         if record.kind == "recompile" and not self._with_trace:
             self._recompile(record.lines)
-        elif record.kind == "limit" and not self._with_trace:
+        elif record.kind == "limit":
             self._limit(record.lines, compile_id)
         elif record.kind == "refused":
             self._refused(record.lines, compile_id)
@@ -157,7 +157,9 @@ class LogReader:
         if match := _LIMIT_AT.search(text):
             reason = re.search(r"last reason: (.*)", text)
             at = Frame(match[2], int(match[3]), function_name(match[1]))
-            self._into.add(recompile_limit(at, reason[1] if reason else ""), compile_id, silent=True)
+            message = recompile_limit(at, reason[1] if reason else "")
+            if not (self._with_trace and self._into.knows(message)):
+                self._into.add(message, compile_id, silent=True)
 
     def _refused(self, lines: list[str], compile_id: str) -> None:
         """A frame that Dynamo left alone without reporting a graph break, such as a generator."""

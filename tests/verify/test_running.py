@@ -122,6 +122,18 @@ def test_an_error_under_fullgraph_is_a_break_with_its_stack(project: Write, fork
     assert "Unsupported" in ending(ran, None)
 
 
+def test_a_function_that_is_compiled_no_more_is_one_break(project: Write, forks: Forks) -> None:
+    """Log and trace both tell of it."""
+    text = (
+        'import torch\n\ntorch._dynamo.config.recompile_limit = 2\n\n@torch.compile(backend="eager")\n'
+        'def f(x, word):\n    return x + len(word)\n\nfor word in "abcd":\n    f(torch.ones(2), word * ord(word))\n'
+    )
+    folder = project({"main.py": text})
+    ran = run(Command(forks.words(folder / "main.py")))
+    assert [(s.row, s.code, s.count, s.effect) for s in sites(ran.said)] == [(5, "GB0039", 1, "skips-frame")]
+    assert sum(ran.said.recompiles.values()) == 2
+
+
 RANKS = """\
 import torch
 import torch.distributed as distributed
