@@ -233,8 +233,43 @@ def test_timeout_ends_the_command_and_what_it_started(tmp_path: Path) -> None:
     assert time.monotonic() - start < 20
     assert (ran.ended, ran.failed) == (TIMED_OUT, True)
     assert "ended after 2 s" in ending(ran, 2.0)
-    stat = Path("/proc", pid.read_text(), "stat")
-    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"  # nobody has waited for it yet
+    assert gone(int(pid.read_text()))
+
+
+OWN_SESSION = """\
+import pathlib, signal, subprocess, sys, time
+child = "import os, signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); x = bytearray(200_000_000);"
+child += "open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
+subprocess.Popen([sys.executable, "-c", child, sys.argv[1]], start_new_session=True)
+while not (pathlib.Path(sys.argv[1]).exists() and {waits}):
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize(("limits", "how"), [({"timeout": 4}, TIMED_OUT), ({"memory": 150, "timeout": 40}, TOO_LARGE)])
+def test_what_moved_to_a_session_of_its_own_is_counted_and_ended_too(
+    tmp_path: Path, limits: dict[str, float], how: str
+) -> None:
+    """As the workers of torchrun do."""
+    pid = tmp_path / "pid"
+    ran = run(Command((sys.executable, "-c", OWN_SESSION.format(waits=False), str(pid)), **limits))
+    assert (ran.ended, ran.seconds < 30) == (how, True)
+    assert not pid.exists() or gone(int(pid.read_text()))
+
+
+def test_what_is_meant_to_outlive_the_command_does(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    ran = run(Command((sys.executable, "-c", OWN_SESSION.format(waits=True), str(pid))))
+    assert ran.ended == EXITED
+    number = int(pid.read_text())
+    assert not gone(number)
+    os.kill(number, signal.SIGKILL)
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, or has only to be waited for."""
+    stat = Path("/proc", str(pid), "stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def test_interrupt_ends_the_command() -> None:
