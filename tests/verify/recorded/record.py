@@ -4,7 +4,7 @@
 
 Each PYTHON has a release of torch (CPU is enough); what it says goes to the folder of that release beside this file:
 log.txt is standard error with TORCH_LOGS, error.txt without, trace/ what TORCH_TRACE wrote, tlparse/ what tlparse makes
-of that, less its copy of the trace. `tlparse` (from PyPI) has to be on PATH.
+of that, less its copy of the trace. `tlparse` has to be on PATH.
 
 Recordings are kept small and free of places: records and fields that gblint does not read are left out, most rows of
 torch's own stacks too, and paths are /project, /venv and /usr/lib.
