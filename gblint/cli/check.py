@@ -24,10 +24,13 @@ from gblint.report import FORMATS, STATISTICS, Report, Style
 @click.option("--statistics", "as_statistics", is_flag=True, help="Counts per rule instead of findings.")
 @click.option("--fix", is_flag=True, help="Repair what can be repaired safely, and report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: repairs that are right only in the usual case as well.")
-@click.option("--show-fixes", is_flag=True, help="With --fix: list the repairs made.")
+@click.option("--show-fixes", is_flag=True, help="With --fix: list the repairs made (--verify always does).")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option(
-    "--verify", "program", metavar="COMMAND", help="Run COMMAND, and hold the findings against what it shows."
+    "--verify",
+    "program",
+    metavar="COMMAND",
+    help="Run COMMAND, and hold the findings, and repairs with --fix, against what it shows.",
 )
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if there is something to report.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -60,9 +63,16 @@ def command(
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
     if program is not None:
-        if fix or diff or as_statistics:
-            raise click.UsageError("--verify excludes --fix, --diff and --statistics: its report counts by rule")
-        return _verified(program, options_of(**given), output_format, output_file, exit_zero, quiet, verbose)
+        if diff or as_statistics:
+            raise click.UsageError(
+                "--verify excludes --diff and --statistics: it runs what is in the files, its report counts by rule"
+            )
+        if "-" in given["paths"] or given["stdin_filename"]:
+            raise click.UsageError("standard input cannot be verified: what runs is in files")
+        options = options_of(**given)
+        if fix:
+            _prove(program, options, unsafe_fixes, quiet, verbose)
+        return _verified(program, options, output_format, output_file, exit_zero, quiet, verbose)
     if fix or diff:
         from gblint.cli.fix import fix_and_tell
         from gblint.fixing.plan import Choice
@@ -83,6 +93,18 @@ def command(
         click.echo(f"took {time.monotonic() - start:.2f} s", err=True)
     _report(outcome, (STATISTICS if as_statistics else FORMATS)[output_format], output_file, quiet)
     return int(bool(outcome.findings or outcome.problems) and not exit_zero)
+
+
+def _prove(program: str, options: Options, unsafe: bool, quiet: bool, verbose: bool) -> None:
+    """Repair what a command given as one text approves, as `gblint fix --verify` does."""
+    from gblint.cli.fix import prove_and_tell
+    from gblint.cli.options import words_of
+    from gblint.cli.verify import show
+    from gblint.fixing.plan import Choice
+    from gblint.verify.trial import Program
+
+    judge = Program(words_of(program, "--verify"), show=show if verbose else None)
+    prove_and_tell(options, Choice(unsafe=unsafe), judge, quiet)
 
 
 def _verified(

@@ -18,6 +18,8 @@ _STACK_ENDS = ("Traceback (most recent call last):", "Most recent bytecode", "Se
 _WRAPPED = "*** While handling this graph break, another graph break occurred: ***"
 _NO_RESUME = ("Failed to handle graph break gracefully", "Graph break: torch.compile cannot properly resume")
 _SUPPRESSED = "user stack suppressed"
+RECOMPILE_LIMIT = "GB0039"
+_COMPILE_ID = re.compile(r"^\d+/\d+: ")
 
 # Words of the hints in torch/_dynamo/graph_break_hints.py, over the releases 2.8 to 2.14.
 _CATEGORIES = (
@@ -29,6 +31,7 @@ _CATEGORIES = (
     ("supportable", "may be possible to write Dynamo tracing rules"),
     ("supportable", "Please report an issue to PyTorch"),
     ("supportable", "please file an issue on GitHub"),
+    ("supportable", "Please file an issue to PyTorch"),
 )
 
 
@@ -81,6 +84,19 @@ def raised(text: str) -> str:
     """The class of Dynamo's exception that a traceback ends in, "" if there is none."""
     found = [match[1] for line in text.split("\n") if (match := _RAISED.match(line.lstrip()))]
     return found[-1] if found else ""
+
+
+def recompile_limit(at: Frame, guard: str) -> Message:
+    """The break of a function that is compiled no more: where it starts, and the guard that failed last. torch 2.9 and
+    earlier give it no id, the id is that of later releases."""
+    explanation = f"compiled anew until the recompile limit; last: {failed_guard(guard)}" if guard else ""
+    title = "Dynamo recompile limit exceeded"
+    return Message(RECOMPILE_LIMIT, title=title, explanation=explanation, effect=SKIPS, stack=(at,))
+
+
+def failed_guard(text: str) -> str:
+    """A guard that failed, on one line, without the compile id that may stand before it."""
+    return " ".join(_COMPILE_ID.sub("", text.strip().partition("\n")[0])[:500].split())
 
 
 def _effect(lines: list[str]) -> str:

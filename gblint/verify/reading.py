@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from gblint.errors import GblintError
-from gblint.verify.lines import bounded, readable
-from gblint.verify.message import parse
+from gblint.verify.lines import bounded
 from gblint.verify.said import Collector, Said
 from gblint.verify.textlog import read_log
+from gblint.verify.tlparse import read_pages
 from gblint.verify.trace import is_trace, read_trace, trace_files
-
-_REASON = "dynamo_graph_break_reason"
-_COMPILE_ID = re.compile(r"^(?:[-\w]*?_)?(\d+)_(\d+)(?:_(\d+))?$")
-_LARGEST_REASON = 1 << 20
 
 
 def read(path: Path) -> Said:
@@ -46,27 +41,13 @@ def _folder(path: Path, collector: Collector) -> None:
     files = list(trace_files(path))
     for file in files:
         read_trace(file, collector)
-    if files:
+    if files or read_pages(path, collector):
         return
-    reasons = sorted(file for file in path.rglob(f"*{_REASON}*.txt") if file.is_file())
-    for file in reasons:
-        _reason(file, collector)
-    logs = (
-        [] if reasons else sorted(file for file in path.iterdir() if file.is_file() and file.suffix in (".log", ".txt"))
-    )
+    logs = sorted(file for file in path.iterdir() if file.is_file() and file.suffix in (".log", ".txt"))
     for file in logs:
         _file(file, collector)
-    if not (reasons or logs):
+    if not logs:
         raise GblintError(
             f"{path} holds neither a trace nor tlparse's output",
             "give a file with what TORCH_LOGS=graph_breaks printed, a TORCH_TRACE folder, or tlparse's output folder",
         )
-
-
-def _reason(file: Path, collector: Collector) -> None:
-    """One break of tlparse's output: the folder it lies in is named after the compilation."""
-    with file.open("rb") as stream:
-        text = readable(stream.read(_LARGEST_REASON)).replace("\r\n", "\n")
-    match = _COMPILE_ID.match(file.parent.name)
-    message = parse(text)
-    collector.add(message, f"{match[1]}/{match[2]}" if match else "", restarted=message.effect == "resumes")

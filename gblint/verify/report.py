@@ -10,7 +10,7 @@ from gblint.report import json
 from gblint.report.excerpt import Sources, excerpt
 from gblint.report.full import finding_lines
 from gblint.report.order import rank
-from gblint.report.style import Style, percent, plural, printable, shown
+from gblint.report.style import Style, percent, plural, printable, readable, shown
 from gblint.verify import log_report
 from gblint.verify.matching import CONFIRMED, MASKED, MISSED, REFUTED, UNREACHED, VERDICTS, Judged
 from gblint.verify.running import Ran
@@ -85,14 +85,18 @@ def render_json(verified: Verified, style: Style) -> str:
             "rules": [{"rule": rule} | counts for rule, counts in rule_counts(verified).items()],
             "elsewhere": [log_report.site_data(s) for s in verified.elsewhere],
             "foreign": [log_report.site_data(s) for s in verified.foreign],
-            "run": _run_data(verified.ran),
+            "not_shown": {"below_min_confidence": len(verified.unshown), "silenced": verified.silenced},
+            "kept": {readable(str(path)): count for path, count in verified.kept.items()},
+            "notes": verified.outcome.notes,
+            "run": _how(verified.ran) | log_report.run_data(verified.ran.said),
+            "eager_run": _how(verified.eager) if verified.eager else None,
         }
     )
 
 
-def _run_data(ran: Ran) -> dict[str, Any]:
-    how = {"exit_code": ran.code, "ended": ran.ended, "seconds": round(ran.seconds, 2)}
-    return how | log_report.run_data(ran.said)
+def _how(ran: Ran) -> dict[str, Any]:
+    """How a run has ended."""
+    return {"exit_code": ran.code, "ended": ran.ended, "seconds": round(ran.seconds, 2)}
 
 
 def judged_data(judged: Judged) -> dict[str, Any]:

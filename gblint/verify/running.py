@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -21,6 +22,7 @@ import msgspec
 from gblint.errors import GblintError
 from gblint.verify.environment import Places, prepare, switched_off
 from gblint.verify.lines import bounded, plain
+from gblint.verify.processes import Family
 from gblint.verify.said import RAISES, Break, Collector, Said
 from gblint.verify.textlog import LogReader
 from gblint.verify.trace import is_trace, read_trace
@@ -30,9 +32,9 @@ Tick = Callable[[float, str], None]
 
 EXITED, TIMED_OUT, INTERRUPTED, TOO_LARGE = "exited", "timed-out", "interrupted", "too-large"
 _TAIL = 40  # lines of output that are kept
-_PATIENCE = 5.0  # seconds between asking a process to end and ending it
+_JOIN = 5.0  # seconds to wait for the end of its output, which a process that goes on may hold open
 _LONGEST_TAIL_LINE = 500
-_LOOK = 0.5  # seconds between two looks at the memory in use
+_LOOK = 0.5  # seconds between two looks at the processes
 _ERROR = re.compile(r"(?:\[\w+\]: ?)?(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Unsupported)\b")
 
 
@@ -123,6 +125,7 @@ def _wait(process: subprocess.Popen[bytes], command: Command, output: _Output, t
     ]
     for thread in threads:
         thread.start()
+    family = Family(process)
     start = time.monotonic()
     looked = 0.0
     ended = EXITED
@@ -132,9 +135,9 @@ def _wait(process: subprocess.Popen[bytes], command: Command, output: _Output, t
             if command.timeout is not None and passed > command.timeout:
                 ended = TIMED_OUT
                 break
-            if command.memory is not None and passed - looked > _LOOK:
+            if passed - looked > _LOOK:
                 looked = passed
-                if in_use(process.pid) > command.memory:
+                if family.look() > (command.memory or math.inf):
                     ended = TOO_LARGE
                     break
             if tick:
@@ -143,36 +146,13 @@ def _wait(process: subprocess.Popen[bytes], command: Command, output: _Output, t
                 process.wait(timeout=0.1)
     except KeyboardInterrupt:
         ended = INTERRUPTED
-    _end(process, signal.SIGINT if ended == INTERRUPTED else signal.SIGTERM)
+    if ended == EXITED:
+        family.end_group()
+    else:
+        family.end(signal.SIGINT if ended == INTERRUPTED else signal.SIGTERM)
     for thread in threads:
-        thread.join(timeout=_PATIENCE)
+        thread.join(timeout=_JOIN)
     return process.returncode, ended
-
-
-def in_use(session: int) -> float:
-    """Memory in MB that the processes of a session hold, 0 where the system has no /proc to tell."""
-    pages = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
-            fields = stat.read_text("utf-8", "replace").rpartition(")")[2].split()
-            pages += int(fields[21]) if int(fields[3]) == session else 0
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def _end(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
-    """End a process, if it still runs, and all that it started: gently at first."""
-    for signum in (how, signal.SIGKILL):
-        if process.poll() is None:
-            _signal(process.pid, signum)
-            with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
-                process.wait(timeout=_PATIENCE)
-    _signal(process.pid, signal.SIGKILL)  # what it has left running would keep the pipes open
-    process.wait()
-
-
-def _signal(group: int, signum: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signum)
 
 
 class _Output:
@@ -300,4 +280,5 @@ def _last_words(ran: Ran) -> str:
     """The error that the program ended in, or else the last that it printed."""
     errors = [line for line in ran.tail if _ERROR.match(line)]
     last = errors[-1] if errors else ran.tail[-1] if ran.tail else ""
-    return f"its last words: {last}" if last else "it printed nothing"
+    advice = "; an exported notebook with magics in it runs with ipython" if "get_ipython" in last else ""
+    return f"its last words: {last}{advice}" if last else "it printed nothing"

@@ -116,8 +116,7 @@ class Collector:
 
     def add(self, message: Message, compile_id: str = "", silent: bool = False, restarted: bool = False) -> None:
         """Note a break. One whose stack is suppressed counts for the last equal one at that row."""
-        last = message.stack[-1:] or (Frame("", 0),)
-        at = (message.code, message.title, last[0].filename, last[0].row)
+        at = _at(message)
         known = self._latest.get(at) if message.suppressed else None
         if known is None:
             key = (message.code, message.wraps, message.title, message.stack, message.effect, silent)
@@ -132,6 +131,10 @@ class Collector:
         if compile_id and compile_id not in known.compile_ids and len(known.compile_ids) < MOST_FRAMES:
             known.compile_ids.append(compile_id)
             self._by_compile.setdefault(compile_id, []).append(known)
+
+    def knows(self, message: Message) -> bool:
+        """Whether a break of the kind was noted at that row."""
+        return _at(message) in self._latest
 
     def _new(self, key: tuple[object, ...], message: Message, silent: bool) -> Break | None:
         if len(self._breaks) >= MOST_KINDS:
@@ -170,3 +173,9 @@ class Collector:
         if self._dropped:
             self.note(f"{self._dropped:,} breaks were left out: there are more than {MOST_KINDS:,} kinds of them")
         return self.said
+
+
+def _at(message: Message) -> tuple[str, str, str, int]:
+    """Kind and row of a break."""
+    last = message.stack[-1] if message.stack else Frame("", 0)
+    return (message.code, message.title, last.filename, last.row)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import msgspec
 
 from gblint.verify.lines import plain
-from gblint.verify.message import function_name, parse
-from gblint.verify.said import Collector, Frame, Message, Recompile
+from gblint.verify.message import RECOMPILE_LIMIT, failed_guard, function_name, parse, recompile_limit
+from gblint.verify.said import Collector, Frame, Recompile
 
 # [rank0]:V1129 19:45:40.802000 13995 torch/_dynamo/symbolic_convert.py:1554] [0/0_1] [__trace_source] text
 _PREFIX = re.compile(
@@ -30,22 +30,22 @@ _MARKS = (b"] [__", b"torch._dynamo", b"convert_frame.py:", b"WON'T CONVERT", b"
 _MOST_LINES = 2_000  # of one record
 _AFTER_RAISE = 200  # lines of an exception's text that are looked at
 
-RECOMPILE_LIMIT = "GB0039"
 CONVERT_FRAME = "torch._dynamo.convert_frame"  # logs frames that are refused without a graph break
 
 
 class _Open(msgspec.Struct):
-    """A record whose lines are still coming."""
+    """A record whose lines are still coming. where: file and row in torch that logs it, if they tell it from others."""
 
     kind: str
     compile_id: str
     lines: list[str]
+    where: str = ""
 
 
 class LogReader:
     """Takes lines of a log one by one and hands what they say to a collector.
 
-    with_trace: leave graph breaks and recompiles to a trace of the same run, which says more.
+    with_trace: leave graph breaks, recompiles and limits that it knows to a trace of the same run, which says more.
     """
 
     def __init__(self, collector: Collector, with_trace: bool = False) -> None:
@@ -82,7 +82,7 @@ class LogReader:
             self._artifact(key, artifact, compile_id, text)
             return artifact
         if "convert_frame.py" in match["where"]:
-            self._frame(key, compile_id, text)
+            self._frame(key, compile_id, text, match["where"])
             return CONVERT_FRAME if match["level"] == "I" else ""
         self._close(key)
         return ""
@@ -106,20 +106,23 @@ class LogReader:
             self._into.said.texts.setdefault((filename, int(row)), text.strip()[:200])
             del self._open[key]
 
-    def _frame(self, key: str, compile_id: str, text: str) -> None:
+    def _frame(self, key: str, compile_id: str, text: str, where: str) -> None:
         """What convert_frame.py logs outside the artifacts: frames refused, and the recompile limit."""
+        known = self._open.get(key)
         if _LIMIT.search(text):
-            self._line(key, "limit", compile_id, text, True)
+            self._line(key, "limit", compile_id, text, True, where)
         elif _REFUSED.match(text):
-            self._line(key, "refused", compile_id, text, True)
-        elif (known := self._open.get(key)) and known.kind in ("limit", "refused"):
+            self._line(key, "refused", compile_id, text, True, where)
+        elif known and known.kind in ("limit", "refused") and known.where == where:
             self._line(key, known.kind, compile_id, text, False)
+        elif known and known.where:
+            self._close(key)
 
-    def _line(self, key: str, kind: str, compile_id: str, text: str, starts: bool) -> None:
+    def _line(self, key: str, kind: str, compile_id: str, text: str, starts: bool, where: str = "") -> None:
         known = self._open.get(key)
         if starts or known is None or known.kind != kind:
             self._close(key)
-            self._open[key] = _Open(kind, compile_id, [text])
+            self._open[key] = _Open(kind, compile_id, [text], where)
         elif len(known.lines) < _MOST_LINES:
             known.lines.append(text)
 
@@ -146,28 +149,26 @@ class LogReader:
         if match is None:
             return
         reasons = [line.strip().removeprefix("- ") for line in lines[1:] if line.strip().startswith("- ")]
-        reason = reasons[0].partition(": ")[2] or reasons[0] if reasons else ""
-        self._into.recompile(Recompile(function_name(match[1]), match[2], int(match[3]), reason[:500]))
+        reason = failed_guard(reasons[0]) if reasons else ""
+        self._into.recompile(Recompile(function_name(match[1]), match[2], int(match[3]), reason))
 
     def _limit(self, lines: list[str], compile_id: str) -> None:
         text = "\n".join(lines)
-        match = _LIMIT_AT.search(text)
-        if match is None:
-            return
-        reason = re.search(r"last reason: (.*)", text)
-        explanation = f"compiled anew until the recompile limit; last: {reason[1]}" if reason else ""
-        stack = (Frame(match[2], int(match[3]), function_name(match[1])),)
-        title = "Dynamo recompile limit exceeded"
-        message = Message(RECOMPILE_LIMIT, title=title, explanation=explanation, effect="skips-frame", stack=stack)
-        self._into.add(message, compile_id, silent=True)
+        if match := _LIMIT_AT.search(text):
+            reason = re.search(r"last reason: (.*)", text)
+            at = Frame(match[2], int(match[3]), function_name(match[1]))
+            message = recompile_limit(at, reason[1] if reason else "")
+            if not (self._with_trace and self._into.knows(message)):
+                self._into.add(message, compile_id, silent=True)
 
     def _refused(self, lines: list[str], compile_id: str) -> None:
         """A frame that Dynamo left alone without reporting a graph break, such as a generator."""
         match = _REFUSED.match(lines[0])
         message = parse("\n".join(lines))
-        whole = sum(line.startswith("torch._dynamo.exc.") for line in lines) >= 2  # the text, then the traceback
-        if match is None or not message.code or message.stack or not whole:
+        if match is None or not message.code or message.stack or not _is_whole(lines):
             return  # with a stack it came from tracing, and was reported as a graph break before
+        if message.code == RECOMPILE_LIMIT:
+            return  # which a warning has told before
         stack = (Frame(match[2], int(match[3]), function_name(match[1])),)
         self._into.add(msgspec.structs.replace(message, stack=stack, effect="skips-frame"), compile_id, silent=True)
 
@@ -202,6 +203,13 @@ class LogReader:
             self._record(loose)
         elif (message := parse("\n".join(loose.lines))).code:
             self._into.add(message)
+
+
+def _is_whole(lines: list[str]) -> bool:
+    """Whether the record of a refused frame is not cut off: the text comes twice, as such and in the traceback, each
+    with its link; a stack would come behind it."""
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return sum(line.startswith("torch._dynamo.exc.") for line in lines) >= 2 and "/gb/gb" in last
 
 
 def read_log(lines: Iterable[bytes], collector: Collector) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -267,9 +268,38 @@ def test_a_program_that_is_no_measure(fix: Fix, model: Path, text: str, argument
     assert model.read_text() == text
 
 
+def test_check_repairs_and_reports_what_is_left(gblint: Fix, forks: Forks, model: Path) -> None:
+    """As `fix --verify`, then `check --verify` on the repaired source: each predicted break has its verdict."""
+    program = shlex.join(forks.words(model))
+    options = ("check", "-n", "--isolated", "--output-format", "json", "--fix", "--verify", program)
+    nothing = gblint(*options)
+    assert model.read_text() == MODEL  # no repair of a print is safe
+    verdicts = {f["location"]["row"]: f["verdict"] for f in json.loads(nothing.out)["findings"]}
+    assert (nothing.code, verdicts) == (1, {8: "confirmed", 14: "confirmed", 20: "not-reached"})
+    result = gblint(*options, "--unsafe-fixes")
+    assert model.read_text() == guarded("good", "bad", "unused")
+    assert "Fixed 3 graph breaks in 1 file." in result.err
+    assert "to verify 0 predictions" in result.err
+    assert (result.code, json.loads(result.out)["findings"]) == (0, [])
+
+
+def test_what_check_does_not_approve_of_is_taken_back_and_reported(
+    gblint: Fix, forks: Forks, model: Path, double: Callable[[str], None]
+) -> None:
+    double("torch._dynamo.graph_break()\n")
+    program = shlex.join(forks.words(model))
+    result = gblint("check", "-n", "--isolated", "--output-format", "concise", "--fix", "--verify", program)
+    assert model.read_text() == guarded("good", "unused")
+    assert "not repaired by double" in result.err
+    assert result.code == 1
+    assert "model.py:15:5: GB0059 print-call" in result.out
+
+
 def test_what_does_not_go_together(gblint: Fix, model: Path) -> None:
     assert "go with --verify" in gblint("fix", "--check-outputs").err
     assert "--verify excludes --diff" in gblint("fix", "--diff", "--verify", "true").err
+    assert "--verify excludes --diff" in gblint("check", "--fix", "--diff", "--verify", "true").err
+    assert "standard input" in gblint("check", "-", "--fix", "--verify", "true").err
     assert "it is empty" in gblint("fix", "--verify", "").err
     assert "there is no program" in gblint("fix", "-n", "--verify", "no-such-program").err
     assert model.read_text() == MODEL

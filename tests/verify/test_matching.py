@@ -273,7 +273,9 @@ def test_reports_in_all_formats(model: Path) -> None:
         "not-reached": 0,
         "refuted": 0,
     }
-    assert data["run"]["torch"] == "2.13.0"
+    assert (data["run"]["torch"], data["run"]["exit_code"], data["eager_run"]) == ("2.13.0", 0, None)
+    assert data["not_shown"] == {"below_min_confidence": 0, "silenced": 0}
+    assert (data["kept"], data["notes"]) == ({}, [])
 
 
 def test_low_confidence_is_shown_only_when_it_comes_true(model: Path) -> None:

@@ -122,6 +122,18 @@ def test_an_error_under_fullgraph_is_a_break_with_its_stack(project: Write, fork
     assert "Unsupported" in ending(ran, None)
 
 
+def test_a_function_that_is_compiled_no_more_is_one_break(project: Write, forks: Forks) -> None:
+    """Log and trace both tell of it."""
+    text = (
+        'import torch\n\ntorch._dynamo.config.recompile_limit = 2\n\n@torch.compile(backend="eager")\n'
+        'def f(x, word):\n    return x + len(word)\n\nfor word in "abcd":\n    f(torch.ones(2), word * ord(word))\n'
+    )
+    folder = project({"main.py": text})
+    ran = run(Command(forks.words(folder / "main.py")))
+    assert [(s.row, s.code, s.count, s.effect) for s in sites(ran.said)] == [(5, "GB0039", 1, "skips-frame")]
+    assert sum(ran.said.recompiles.values()) == 2
+
+
 RANKS = """\
 import torch
 import torch.distributed as distributed
@@ -181,6 +193,14 @@ def test_torch_never_imported() -> None:
     assert error.hint == "its last words: KeyError: 'seed'"
 
 
+def test_an_exported_notebook_may_need_ipython() -> None:
+    ran = run(python("get_ipython().run_line_magic('matplotlib', 'inline')"))
+    error = problem(ran, ["python", "x"])
+    assert error
+    assert error.hint
+    assert error.hint.endswith("runs with ipython")
+
+
 def test_nothing_compiled(project: Write, forks: Forks) -> None:
     folder = project({"main.py": "import torch\ntorch.compile(lambda x: x)\n"})
     command = Command(forks.words(folder / "main.py"))
@@ -213,8 +233,43 @@ def test_timeout_ends_the_command_and_what_it_started(tmp_path: Path) -> None:
     assert time.monotonic() - start < 20
     assert (ran.ended, ran.failed) == (TIMED_OUT, True)
     assert "ended after 2 s" in ending(ran, 2.0)
-    stat = Path("/proc", pid.read_text(), "stat")
-    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"  # nobody has waited for it yet
+    assert gone(int(pid.read_text()))
+
+
+OWN_SESSION = """\
+import pathlib, signal, subprocess, sys, time
+child = "import os, signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); x = bytearray(200_000_000);"
+child += "open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
+subprocess.Popen([sys.executable, "-c", child, sys.argv[1]], start_new_session=True)
+while not (pathlib.Path(sys.argv[1]).exists() and {waits}):
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize(("limits", "how"), [({"timeout": 4}, TIMED_OUT), ({"memory": 150, "timeout": 40}, TOO_LARGE)])
+def test_what_moved_to_a_session_of_its_own_is_counted_and_ended_too(
+    tmp_path: Path, limits: dict[str, float], how: str
+) -> None:
+    """As the workers of torchrun do."""
+    pid = tmp_path / "pid"
+    ran = run(Command((sys.executable, "-c", OWN_SESSION.format(waits=False), str(pid)), **limits))
+    assert (ran.ended, ran.seconds < 30) == (how, True)
+    assert not pid.exists() or gone(int(pid.read_text()))
+
+
+def test_what_is_meant_to_outlive_the_command_does(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    ran = run(Command((sys.executable, "-c", OWN_SESSION.format(waits=True), str(pid))))
+    assert ran.ended == EXITED
+    number = int(pid.read_text())
+    assert not gone(number)
+    os.kill(number, signal.SIGKILL)
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended, or has only to be waited for."""
+    stat = Path("/proc", str(pid), "stat")
+    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def test_interrupt_ends_the_command() -> None:
@@ -341,6 +396,9 @@ def test_errors_of_the_users_are_run_again_in_eager(
     assert result.code == 1
     (note,) = [line for line in result.out.splitlines() if line.startswith("  note:")]
     assert said in note
+    data = json.loads(gblint(*options, "--output-format", "json", "--", *forks.words(folder / "model.py")).out)
+    assert [said in f["verdict_note"] for f in data["findings"]] == [True]
+    assert (data["eager_run"]["exit_code"] == 0) == ("only compiled" in said)
 
 
 def test_what_ends_well_is_not_run_again(forks: Forks, project: Write, gblint: Callable) -> None:

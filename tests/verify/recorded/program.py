@@ -1,9 +1,12 @@
-"""What the recorded logs beside this file come from: run with torch 2.13.0."""
+"""What the logs beside this file were recorded from (see record.py); tests name its rows."""
 
+import contextlib
 import copy
 import warnings
 
 import torch
+
+torch._dynamo.config.recompile_limit = 2
 
 
 def helper(x):
@@ -38,6 +41,23 @@ def counts(x):
     yield x + 1
 
 
+class Net(torch.nn.Module):
+    def forward(self, x):
+        x = x.sin()
+        torch._dynamo.graph_break()
+        return x.cos()
+
+
+@torch.compile(backend="eager")
+def limited(x, word):
+    return x + len(word)
+
+
+@torch.compile(backend="eager")
+def wrong(x):
+    return x @ torch.ones(7)
+
+
 @torch.compile(backend="eager", fullgraph=True)
 def whole(x):
     print(x)
@@ -48,4 +68,9 @@ loops(torch.ones(2))
 calls(torch.ones(2))
 calls(torch.ones(3))
 list(counts(torch.ones(2)))
+torch.compile(torch.nn.Sequential(Net()), backend="eager")(torch.ones(2))
+for word in "a bb ccc dddd".split():
+    limited(torch.ones(2), word)
+with contextlib.suppress(Exception):
+    wrong(torch.ones(3))
 whole(torch.ones(2))
