@@ -107,20 +107,29 @@ class RuleMeta:
         return f"https://meta-pytorch.org/compile-graph-break-site/gb/{self.code.lower()}.html"
 
 
+_WITH_FULLGRAPH = frozenset({"capture_scalar_outputs", "capture_dynamic_output_shape_ops"})
+
+
 class Context:
     """What a rule may ask besides the event.
 
     knowledge: what is known of the target torch. torch: target release as (major, minor).
     settings: torch config values found in the project, by dotted name ("torch._dynamo.config.capture_scalar_outputs").
+    fullgraph: the root being run was compiled with `fullgraph=True`.
     """
 
     def __init__(self, knowledge: Knowledge, torch: tuple[int, int], settings: dict[str, str]) -> None:
         self.knowledge = knowledge
         self.torch = torch
         self.settings = settings
+        self.fullgraph = False
 
     def enabled(self, setting: str) -> bool:
-        """True if a boolean torch setting is switched on in the project ("capture_scalar_outputs")."""
+        """True if a boolean torch setting is switched on in the project ("capture_scalar_outputs"), or comes with
+        `fullgraph=True`: that captures scalars and shapes that depend on data (torch/_dynamo/output_graph.py hands
+        `one_graph` to the ShapeEnv for both)."""
+        if self.fullgraph and setting in _WITH_FULLGRAPH:
+            return True
         return self.settings.get(f"torch._dynamo.config.{setting}") == "True"
 
     def text(self, node: cst.CSTNode) -> str:

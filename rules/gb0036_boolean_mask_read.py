@@ -141,6 +141,15 @@ def symbolic(x: torch.Tensor, mask: torch.Tensor):
 
 symbolic(torch.rand(3), torch.tensor([True, False, True]))
 """,
+        """
+import torch
+
+@torch.compile(fullgraph=True)
+def whole(x: torch.Tensor, mask: torch.Tensor):
+    return x[mask].sum() + x.nonzero().sum()
+
+whole(torch.rand(3), torch.tensor([True, False, True]))
+""",
     )
 
     def on_index(self, event: Index, context: Context) -> Break | None:

@@ -127,6 +127,15 @@ def captured(x: torch.Tensor, n: torch.Tensor):
 
 captured(torch.rand(4), torch.tensor(2))
 """,
+        """
+import torch
+
+@torch.compile(fullgraph=True)
+def whole(x: torch.Tensor):
+    return x * x.sum().item() + float(x.mean())
+
+whole(torch.rand(4))
+""",
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:

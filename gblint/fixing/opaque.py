@@ -92,7 +92,7 @@ class _Proof:
         self.made = made
         block = site.block(made.first)
         self.run = block[block.index(made.first) : block.index(made.last) + 1]
-        self.inside = {n for s in self.run for n in walk(s)}
+        self.inside = site.inside(self.run)
         self.outputs = made.outputs or self._returned()
 
     def _returned(self) -> list[str]:

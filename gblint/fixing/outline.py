@@ -152,7 +152,7 @@ def _returned(run: list[Statement]) -> cst.BaseExpression | None:
 
 
 def _stay_inside(site: Site, run: list[Statement], returned: cst.BaseExpression | None) -> None:
-    inside = {n for s in run for n in walk(s)}
+    inside = site.inside(run)
     for node in walk_scope(list(run)):
         if isinstance(node, cst.Return) and returned is not None and node.value is returned:
             continue
@@ -168,7 +168,7 @@ def _free(
     site: Site, run: list[Statement], sets: set[str]
 ) -> tuple[dict[str, cst.Name], dict[str, list[cst.Attribute]]]:
     """Variables that come from outside, with a place where each is read, and attributes of the method's own object."""
-    inside = {n for s in run for n in walk(s)}
+    inside = site.inside(run)
     names: dict[str, cst.Name] = {}
     attributes: dict[str, list[cst.Attribute]] = {}
     own = site.parameters()[:1] if _is_method(site) else []
@@ -204,14 +204,14 @@ def _is_method(site: Site) -> bool:
     return isinstance(above, cst.ClassDef) or (bool(site.parameters()) and site.parameters()[0] == "self")
 
 
-def _in_order(site: Site, inside: set[cst.CSTNode]) -> list[cst.Name]:
+def _in_order(site: Site, inside: frozenset[cst.CSTNode]) -> list[cst.Name]:
     return [n for n in site.names if n in inside]
 
 
 def _bound_first(site: Site, run: list[Statement], name: str) -> bool:
     """Whether the run sets a variable anew before anything in it reads it."""
     for statement in run:
-        if any(isinstance(n, cst.Name) and n.value == name for n in walk(statement)):
+        if not site.inside([statement]).isdisjoint(site.uses(name)):
             if not isinstance(statement, cst.SimpleStatementLine):
                 return isinstance(statement, cst.For) and _is_loop_variable(statement, name)
             (small, *rest) = statement.body
@@ -238,7 +238,7 @@ def _writes(site: Site, run: list[Statement], free: dict[str, cst.Name]) -> None
             raise Refusal("it writes into an attribute of its object")
         if changed is not None and changed.value in free:
             stores = [s for s in site.stores(changed.value) if s not in set(site.after(run[0]))]
-            stores = [s for s in stores if not any(s in set(walk(r)) for r in run)]
+            stores = [s for s in stores if s not in site.inside(run)]
             reason = f"it writes into `{changed.value}`, which comes from outside"
             if not stores:
                 raise Refusal(reason)
@@ -267,7 +267,7 @@ def _input(site: Site, node: cst.BaseExpression, text: str, run: list[Statement]
     value = site.value(node)
     if value is None or not all(map(_passable, members(value))):
         reason = f"`{text}` is not known to be a tensor, a number or a module"
-        before = set(site.names) - set(site.after(run[0])) - {n for s in run for n in walk(s)}
+        before = set(site.names) - set(site.after(run[0])) - site.inside(run)
         stores = [s for s in site.stores(text) if s in before] if isinstance(node, cst.Name) else []
         if not stores:
             raise Refusal(reason)
@@ -319,9 +319,8 @@ def _gives_dense(site: Site, node: cst.BaseExpression) -> bool:
 def _around(site: Site, run: list[Statement], loads: list[cst.Name]) -> Statement:
     """The last statement of the run's block that holds one of some places; the run's own where none does."""
     block = site.block(run[0])
-    holding = [s for s in block if any(n in loads for n in walk(s))]
-    outside = {n for n in loads if not any(n in set(walk(s)) for s in block)}
-    return holding[-1] if holding and not outside else run[0]
+    holding = [s for s in block if not site.inside([s]).isdisjoint(loads)]
+    return holding[-1] if holding and site.inside(block).issuperset(loads) else run[0]
 
 
 def _tensor(value: Value | None) -> Tensor | None:
@@ -332,12 +331,12 @@ def _tensor(value: Value | None) -> Tensor | None:
 
 def _later(site: Site, run: list[Statement]) -> set[cst.Name]:
     """Reads that may happen after the run."""
-    inside = {n for s in run for n in walk(s)}
-    places = {n for n in site.after(run[-1]) if n not in inside}
+    places = set(site.after(run[-1]))
     loop = site.loop(run[0])
     if loop is not None:
-        places |= {n for n in walk(loop) if isinstance(n, cst.Name) and n not in inside}
-    return {n for n in places if not site.is_store(n) and n in set(site.names)}
+        around = site.inside([loop])
+        places |= {n for n in site.names if n in around}
+    return {n for n in places - site.inside(run) if not site.is_store(n)}
 
 
 def _touches_only(site: Site, run: list[Statement]) -> bool:

@@ -25,6 +25,7 @@ class Reading:
     def __init__(self, module: cst.Module) -> None:
         self.module = module
         self._after: dict[cst.CSTNode, list[cst.Name]] = {}
+        self._below: dict[cst.CSTNode, frozenset[cst.CSTNode]] = {}
 
     @cached_property
     def parents(self) -> dict[cst.CSTNode, cst.CSTNode]:
@@ -65,6 +66,18 @@ class Reading:
     def parameters(self) -> frozenset[str]:
         """Names of the parameters of all functions in the text."""
         return frozenset(n.name.value for n in walk(self.module) if isinstance(n, cst.Param))
+
+    @cached_property
+    def imported(self) -> list[cst.ImportAlias]:
+        """What the text imports."""
+        return [n for n in walk(self.module) if isinstance(n, cst.ImportAlias)]
+
+    def below(self, node: cst.CSTNode) -> frozenset[cst.CSTNode]:
+        """A node and all nodes in it."""
+        found = self._below.get(node)
+        if found is None:
+            found = self._below[node] = frozenset(walk(node))
+        return found
 
     def after(self, node: cst.CSTNode) -> list[cst.Name]:
         """The variables in the text behind a node."""

@@ -23,7 +23,7 @@ from gblint.interpreter.values import (
     join_all,
     members,
 )
-from gblint.interpreter.walk import walk, walk_scope
+from gblint.interpreter.walk import walk_scope
 
 if TYPE_CHECKING:
     from gblint.fixing.outline import Outline
@@ -235,6 +235,10 @@ class Site:
         """The variables in the text behind a node (in a loop, the whole loop comes again after it)."""
         return self._read.after(node)
 
+    def inside(self, statements: Iterable[Statement]) -> frozenset[cst.CSTNode]:
+        """Some statements and all nodes in them."""
+        return frozenset().union(*map(self._read.below, statements))
+
     def binds(self, name: str) -> bool:
         """Whether the outermost function binds a name itself (so that it does not mean the module's)."""
         return bool(self.stores(name)) or name in self._read.parameters
@@ -244,8 +248,8 @@ class Site:
         `import torch` in a block around the site, in front of it, and nothing else binds the name."""
         row = self.span(self.node)[0]
         found = False
-        for node in walk(self.chunk.tree.module):
-            if not isinstance(node, cst.ImportAlias) or node.evaluated_alias or node.evaluated_name != module:
+        for node in self._read.imported:
+            if node.evaluated_alias or node.evaluated_name != module:
                 continue
             line = self.statement(node)
             around = self.parent(line)

@@ -21,13 +21,15 @@ SAME_STEP = {"construct": "call"}  # events that tell of one instruction in two 
 
 
 class RootLabel:
-    """The compiled root being run. kind: "explicit", "assumed" (a module nobody compiles by name) or "guessed"."""
+    """The compiled root being run. kind: "explicit", "assumed" (a module nobody compiles by name) or "guessed".
+    fullgraph: it is compiled with `fullgraph=True`."""
 
-    __slots__ = ("kind", "name")
+    __slots__ = ("fullgraph", "kind", "name")
 
-    def __init__(self, name: str, kind: str) -> None:
+    def __init__(self, name: str, kind: str, fullgraph: bool = False) -> None:
         self.name = name
         self.kind = kind
+        self.fullgraph = fullgraph
 
 
 class Draft:

@@ -468,7 +468,8 @@ def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value:
     decorator = evaluate_text(machine, scope, head)
     if isinstance(decorator, External):
         dotted = machine.knowledge.canonical(decorator.dotted)
-        known = external_decorator(machine, dotted, value, "recursive=False" in text.replace(" ", ""))
+        called = evaluate_text(machine, scope, text) if "(" in text and dotted == COMPILE else None
+        known = external_decorator(machine, dotted, value, called, "recursive=False" in text.replace(" ", ""))
         if known is not None:
             return known
         return value
@@ -481,6 +482,9 @@ def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value:
             return value
     called = evaluate_text(machine, scope, text) if "(" in text else decorator
     return apply(machine, scope, called, value)
+
+
+COMPILE = "torch.compile"
 
 
 def apply(machine: Machine, scope: Frame, decorator: Value | None, value: Value) -> Value:
@@ -501,13 +505,16 @@ def apply(machine: Machine, scope: Frame, decorator: Value | None, value: Value)
     return result if isinstance(result, Function | Bound | Partial | Instance | Compiled) else value
 
 
-def external_decorator(machine: Machine, dotted: str, value: Value, shallow: bool = False) -> Value | None:
+def external_decorator(
+    machine: Machine, dotted: str, value: Value, called: Value | None, shallow: bool = False
+) -> Value | None:
     """The result of a decorator from torch or the stdlib; None if it leaves the function as it is.
 
-    shallow: `disable` was told to leave the functions called alone.
+    called: what the call that makes the decorator gave, if it is one. shallow: `disable` was told to leave the
+    functions called alone.
     """
-    if dotted == "torch.compile":
-        compiled = Compiled(value)
+    if dotted == COMPILE:
+        compiled = Compiled(value, called.kwargs if isinstance(called, Partial) else None)
         machine.compiled.append((compiled, None, None))  # type: ignore[arg-type]
         return compiled
     mark = mark_of(dotted)

@@ -269,7 +269,8 @@ class Machine:
         self.entered.add(id(callee))
         if frame.traced and not frame.fallen:
             return self.call(frame, callee.target, args, kwargs, node, opaque)
-        return self.enter_root(frame, callee.target, args, kwargs, node, RootLabel("", "explicit"), opaque)
+        label = RootLabel("", "explicit", callee.fullgraph)
+        return self.enter_root(frame, callee.target, args, kwargs, node, label, opaque)
 
     def enter_root(
         self,
@@ -286,6 +287,7 @@ class Machine:
         region.fallen = self  # calls from here start frames of their own
         region.depth = frame.depth
         outer, self.root = self.root, label
+        self.context.fullgraph = label.fullgraph
         try:
             return self.call(
                 region,
@@ -297,6 +299,7 @@ class Machine:
             )
         finally:
             self.root = outer
+            self.context.fullgraph = outer.fullgraph
 
     def call_function(
         self,
@@ -336,6 +339,8 @@ class Machine:
             key = (key, "opaque")
         if frame.pure:
             key = (key, "pure")
+        if self.root.fullgraph:
+            key = (key, "fullgraph")
         contexts = self.memo.setdefault(functions.family(identity, args, kwargs), {})
         memo = contexts.get(key)
         if memo is None and len(contexts) >= MAX_CONTEXTS:

@@ -108,8 +108,10 @@ class RootRun:
                 self.unresolved_roots += 1
                 continue
             self.counts["explicit"] += 1
+            label = RootLabel("", "explicit", compiled.fullgraph)
             self._guarded(
-                self.module.name, lambda target=compiled.target: self.guessed_call(target, RootLabel("", "explicit"))
+                self.module.name,
+                lambda target=compiled.target, label=label: self.guessed_call(target, label),
             )
 
     def named(self, qualname: str) -> bool:

@@ -347,12 +347,9 @@ def _decorated(machine: Machine, frame: Frame, decorator: cst.BaseExpression, va
         dotted = machine.knowledge.canonical(called.dotted)
         if dotted in ("functools.wraps",):
             return value
-        known = functions.external_decorator(machine, dotted, value)
-        if known is not None:
-            return known
-        if isinstance(decorator, cst.Call):
-            called = evaluate(machine, frame, decorator)
-        return value
+        made = evaluate(machine, frame, decorator) if isinstance(decorator, cst.Call) else None
+        known = functions.external_decorator(machine, dotted, value, made)
+        return value if known is None else known
     if isinstance(decorator, cst.Call):
         called = evaluate(machine, frame, decorator)
     return functions.apply(machine, frame, called, value)

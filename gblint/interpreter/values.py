@@ -293,6 +293,12 @@ class Compiled(Value):
         self.target = target
         self.options = options or {}
 
+    @property
+    def fullgraph(self) -> bool:
+        """Whether it surely was compiled with `fullgraph=True`."""
+        asked = self.options.get("fullgraph")
+        return isinstance(asked, Const) and asked.value is True
+
 
 class Class(Value):
     """A class whose source is at hand (at module level, in a class, or made inside a function)."""

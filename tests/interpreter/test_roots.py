@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from gblint.analysis import Settings
+from gblint.analysis import Settings, analyze
 from tests.interpreter.programs import Analyst
 
 PROGRAM = """
@@ -158,3 +160,44 @@ def test_a_root_called_with_arguments_is_run_with_them(analyst: Analyst) -> None
 def test_generator_functions_are_no_guessed_roots(analyst: Analyst) -> None:
     result = analyst.run("def stream(x):\n    graph_break()\n    yield x\n", "all")
     assert (result.roots["guessed"], result.findings) == (0, [])
+
+
+BASE = """
+import torch
+from torch import nn
+
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+
+    def forward(self, x: torch.Tensor):
+        return self.extra(x)
+
+    def extra(self, x):
+        return self.inner(x)
+"""
+DERIVED = """
+import torch
+from torch import nn
+from base import Base
+
+class Made(Base):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 3)
+
+class Changed(Base):
+    def extra(self, x):
+        print("extra")
+        return x
+"""
+
+
+def test_a_class_that_only_constructs_anew_is_run_where_its_forward_stands(tmp_path: Path) -> None:
+    (tmp_path / "base.py").write_text(BASE)
+    (tmp_path / "derived.py").write_text(DERIVED)
+    files = sorted(tmp_path.rglob("*.py"))
+    found = analyze(files, files, Settings())
+    assert found.stats.assumed_roots == 2  # Base and Changed
+    assert [(Path(f.filename).name, f.row) for f in found.findings] == [("derived.py", 13)]
