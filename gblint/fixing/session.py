@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -29,8 +28,6 @@ from gblint.source import SourceError, read_bytes
 
 PASSES = 12  # of repairs that bring up new findings, each with repairs of its own
 TRIES = 12  # to find a set of repairs that go well together, in one pass
-
-T = TypeVar("T")
 
 
 class Dropped(msgspec.Struct, frozen=True):
