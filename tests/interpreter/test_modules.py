@@ -316,3 +316,17 @@ def test_what_numpy_answers_about_a_number_is_an_array(analyst: Analyst) -> None
 
         f(torch.rand(3), 2)
     """)
+
+
+def test_a_module_of_any_class_gives_anything(analyst: Analyst) -> None:
+    """`nn.Module` as an annotation is no statement about `forward`; the class itself returns None there."""
+    analyst.check("""
+        @torch.compile
+        def wrap(inner: nn.Module, x: torch.Tensor):
+            out = inner(x)
+            if out is None:
+                return x
+            if x.sum() > 0:  # splits
+                return x + 1
+            return x
+    """)
