@@ -149,6 +149,33 @@ print("checksum", f"{language_loss(torch.eye(3), torch.tensor([0, 1, 2])).item()
 """,
             "unsafe",
         ),
+        Example(
+            """
+import torch
+
+def mean(x, rows):
+    return x[rows].mean()
+
+@torch.compile
+def both(x: torch.Tensor, given):
+    return mean(x, x > 1) + mean(x, given["rows"])
+
+print("checksum", both(torch.arange(4.0), {"rows": torch.tensor([True, True, False, False])}).item())
+""",
+            """
+import torch
+
+def mean(x, rows):
+    return torch.where(rows, x, 0).sum() / rows.sum()
+
+@torch.compile
+def both(x: torch.Tensor, given):
+    return mean(x, x > 1) + mean(x, given["rows"])
+
+print("checksum", both(torch.arange(4.0), {"rows": torch.tensor([True, True, False, False])}).item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(

@@ -149,6 +149,25 @@ print(f"checksum {f(torch.ones(2)).sum().item():.4f} {f(-torch.ones(2)).sum().it
 import torch
 
 @torch.compile
+def f(x: torch.Tensor, wide: bool):
+    if wide:
+        y = x
+    else:
+        if x.sum() > 0:
+            y = x * 2
+        x = x + y
+        y = x
+    return x + y
+
+f(torch.ones(2), False)
+""",
+            "`y` has no value on the other way",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
 def f(x: torch.Tensor, out: torch.Tensor):
     if x.sum() > 0:
         out.copy_(x)

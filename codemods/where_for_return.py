@@ -132,6 +132,43 @@ for flag in (True, False):
         Example(
             """
 import torch
+
+@torch.compile
+def mix(x: torch.Tensor, rows: torch.Tensor, all_of_them: bool):
+    if not bool(rows.any()):
+        output = x
+        return output * 2
+    if all_of_them:
+        output = x * 3
+    else:
+        output = torch.where(rows, x * 3, x)
+    return output * 2
+
+for rows in ([True, False], [False, False]):
+    print("checksum", mix(torch.ones(2), torch.tensor(rows), False).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def mix(x: torch.Tensor, rows: torch.Tensor, all_of_them: bool):
+    output = x
+    early = output * 2
+    chosen = ~rows.any()
+    if all_of_them:
+        output = x * 3
+    else:
+        output = torch.where(rows, x * 3, x)
+    return torch.where(chosen, early, output * 2)
+
+for rows in ([True, False], [False, False]):
+    print("checksum", mix(torch.ones(2), torch.tensor(rows), False).sum().item())
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import torch
 from torch import nn
 
 class Drop(nn.Module):

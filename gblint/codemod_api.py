@@ -43,7 +43,7 @@ from gblint.fixing.forms import (
     without_gradients,
 )
 from gblint.fixing.guards import Place, everything_that_needs, guarded, is_guarded, narrowed, owner
-from gblint.fixing.layout import flat_with, put
+from gblint.fixing.layout import flat_with, put, width_of
 from gblint.fixing.leftovers import replaced
 from gblint.fixing.lifting import lift
 from gblint.fixing.listing import listed
@@ -103,7 +103,7 @@ __all__ = [
     "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced", "reports", "require",
     "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of",
     "stays_in_lines", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
-    "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped",
+    "width_of", "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]

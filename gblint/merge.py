@@ -8,7 +8,7 @@ import msgspec
 
 from gblint.analysis import Analysis, Stats
 from gblint.findings.choice import likeliest
-from gblint.findings.finding import STRENGTH, Finding, Spot
+from gblint.findings.finding import STRENGTH, Finding, Fix, Spot
 
 if TYPE_CHECKING:
     from gblint.index.project import Project
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # A forward that others call was judged there with its real arguments; what only its guessed run shows is doubtful.
 DEMOTED = 0.5
+PARTIAL = "no edit serves all callers: what the code is given differs between them"
+OTHERWISE = "written for one of the callers, others would have it written in another way"
 
 
 def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Analysis:
@@ -31,7 +33,7 @@ def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Anal
 
 
 def _agreed(findings: list[Finding], seen: list[Finding]) -> list[Finding]:
-    """Findings with the repairs that hold in every context they were found in, at the weakest applicability."""
+    """Findings with the repairs that are on offer in every context they were examined in."""
     contexts: dict[Spot, list[Finding]] = {}
     for finding in seen:
         if finding.examined:
@@ -40,17 +42,35 @@ def _agreed(findings: list[Finding], seen: list[Finding]) -> list[Finding]:
 
 
 def _agree(finding: Finding, others: list[Finding]) -> Finding:
-    if not others or (len(others) == 1 and finding.examined):
+    """A finding with what was offered and declined in all its contexts. A repair holds at its weakest applicability;
+    one that every context would write in another way is taken as it is here, as unsafe; the rest is declined."""
+    if not others:
         return finding
-    offers = [{(fix.codemod, fix.edits): fix for fix in other.fixes} for other in others]
+    if not finding.examined:
+        finding = msgspec.structs.replace(finding, fixes=others[0].fixes, examined=True)
+    refusals = dict.fromkeys(refusal for other in others for refusal in other.refusals)
+    refused = {codemod for codemod, _ in refusals}
     kept = []
-    for fix in others[0].fixes:
-        same = [offer.get((fix.codemod, fix.edits)) for offer in offers]
-        if None not in same:
-            kept.append(max((f for f in same if f is not None), key=lambda f: STRENGTH.index(f.applicability)))
-    kept.sort(key=lambda fix: STRENGTH.index(fix.applicability))
-    refusals = tuple(dict.fromkeys(refusal for other in others for refusal in other.refusals))
-    return msgspec.structs.replace(finding, fixes=tuple(kept), refusals=refusals, examined=True)
+    for fix in finding.fixes:
+        own = [[f for f in other.fixes if f.codemod == fix.codemod] for other in others]
+        same = [f for offers in own for f in offers if f.edits == fix.edits]
+        if len(same) == len(others):
+            kept.append(max(same, key=_weakness))
+        elif all(own):
+            kept.append(_as_here(max((f for offers in own for f in offers), key=_weakness), fix))
+    offered = dict.fromkeys(fix.codemod for other in others for fix in other.fixes)
+    refusals |= dict.fromkeys((name, PARTIAL) for name in offered if name not in {f.codemod for f in kept} | refused)
+    kept.sort(key=_weakness)
+    return msgspec.structs.replace(finding, fixes=tuple(kept), refusals=tuple(refusals))
+
+
+def _weakness(fix: Fix) -> int:
+    return STRENGTH.index(fix.applicability)
+
+
+def _as_here(weakest: Fix, fix: Fix) -> Fix:
+    applicability = max("unsafe", weakest.applicability, key=STRENGTH.index)
+    return msgspec.structs.replace(fix, applicability=applicability, message=f"{fix.message}; {OTHERWISE}")
 
 
 def _rank(finding: Finding) -> tuple[float, bool, str]:

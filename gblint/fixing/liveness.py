@@ -64,7 +64,9 @@ def _dominates(site: Site, store: cst.Name, load: cst.Name) -> bool:
         return False
     if isinstance(statement, cst.For):
         return load in set(_names_in(statement.body))
-    return isinstance(above, cst.IndentedBlock | cst.Module) and any(a is above for a in site.ancestors(load))
+    if isinstance(above, cst.IndentedBlock | cst.Module) and any(a is above for a in site.ancestors(load)):
+        return True
+    return isinstance(statement, cst.SimpleStatementLine) and _on_all_ways(site, store.value, statement, load)
 
 
 def _names_in(node: cst.CSTNode) -> Iterable[cst.Name]:
@@ -91,16 +93,16 @@ def bound_before(site: Site, name: str, statement: Statement) -> bool:
     return False
 
 
-def _on_all_ways(site: Site, name: str, line: Statement, statement: Statement) -> bool:
-    """Whether a binding stands in an `if` each of whose arms binds the variable."""
+def _on_all_ways(site: Site, name: str, line: Statement, node: cst.CSTNode) -> bool:
+    """Whether a binding stands in an `if` in front of a node each of whose arms binds the variable."""
     block = site.parent(line)
     branch = site.parent(block) if block is not None else None
     while isinstance(branch, cst.Else) or (isinstance(branch, cst.If) and _is_elif(site, branch)):
         branch = site.parent(branch)
-    if not isinstance(branch, cst.If):
+    if not isinstance(branch, cst.If) or site.span(node)[0] <= site.last_row(branch):
         return False
     around = site.parent(branch)
-    return any(a is around for a in site.ancestors(statement)) and _binds_everywhere(site, branch, name)
+    return any(a is around for a in site.ancestors(node)) and _binds_everywhere(site, branch, name)
 
 
 def _binds_everywhere(site: Site, branch: cst.If, name: str) -> bool:

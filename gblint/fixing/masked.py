@@ -17,7 +17,7 @@ from gblint.findings.finding import Edit
 from gblint.fixing.elementwise import kind_of
 from gblint.fixing.flow import loads_of, plain_targets
 from gblint.fixing.layout import flat_with, put
-from gblint.interpreter.values import Tensor, as_tensor, members
+from gblint.interpreter.values import Tensor, Unknown, as_tensor, members
 from gblint.interpreter.walk import children, walk
 
 if TYPE_CHECKING:
@@ -316,7 +316,8 @@ def mask_of(site: Site, node: cst.CSTNode) -> cst.BaseExpression | None:
             return None
         mask = parts[0].value
         tensor = as_tensor(site.value(mask))
-        return mask if tensor is not None and tensor.dtype == "bool" and tensor.rank != 0 else None
+        known = tensor is not None and tensor.dtype == "bool" and tensor.rank != 0
+        return mask if known or _is_said_to_be_mask(site, mask) else None
     if isinstance(node, cst.Call):
         name = site.callee(node)
         if name == "torch.masked_select" and len(node.args) == 2:
@@ -324,6 +325,17 @@ def mask_of(site: Site, node: cst.CSTNode) -> cst.BaseExpression | None:
         if name == "torch.Tensor.masked_select" and len(node.args) == 1:
             return node.args[0].value
     return None
+
+
+def _is_said_to_be_mask(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether the finding is that an expression is a mask, and nothing is known against it."""
+    value = site.value(node)
+    if site.finding.name != "boolean-mask-read" or value is None:
+        return False
+    if not all(isinstance(m, Unknown) or (isinstance(m, Tensor) and m.dtype in ("", "bool")) for m in members(value)):
+        return False
+    said = [e.slice.value for e in getattr(site.node, "slice", ()) if isinstance(e.slice, cst.Index)]
+    return any(site.text(node) == site.text(other) for other in said)
 
 
 def base_of(site: Site, node: cst.CSTNode) -> cst.BaseExpression | None:
@@ -363,5 +375,8 @@ def selected_by(site: Site) -> Selection | None:
     if mask is None or not isinstance(node, cst.BaseExpression):
         return None
     selection = Selection(site, mask)
+    value = site.value(mask)
+    if value is not None and not all(isinstance(m, Tensor) and m.dtype == "bool" for m in members(value)):
+        selection.note(f"takes `{selection.mask_text}` to be a boolean tensor")
     selection.begin(node)
     return selection

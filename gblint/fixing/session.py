@@ -7,11 +7,10 @@ import os
 import tempfile
 import time
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -19,7 +18,8 @@ from gblint.analysis import Progress
 from gblint.checking import Options, Outcome, Settled, check
 from gblint.errors import GblintError
 from gblint.findings.finding import Edit, Finding, Fix
-from gblint.fixing.edits import Conflict, edited, moved_row
+from gblint.fixing.blame import Blame
+from gblint.fixing.edits import Conflict, edited
 from gblint.fixing.imports import unused_after
 from gblint.fixing.moved import Moved
 from gblint.fixing.plan import Choice, Key, Step, steps
@@ -27,9 +27,7 @@ from gblint.fixing.rewrite import replace_file
 from gblint.source import SourceError, read_bytes
 
 PASSES = 12  # of repairs that bring up new findings, each with repairs of its own
-TRIES = 8  # to find a set of repairs that go well together, in one pass
-
-T = TypeVar("T")
+TRIES = 12  # to find a set of repairs that go well together, in one pass
 
 
 class Dropped(msgspec.Struct, frozen=True):
@@ -110,8 +108,17 @@ class _Session:
 
     def _pass(self, outcome: Outcome) -> Outcome | None:
         """One round of repairs; None when there was nothing (more) to make."""
-        for _ in range(TRIES):
-            chosen = steps(outcome.findings, self._choice, self._settled.of_file, self._allowed, self._banned)
+        blame = Blame()
+        after = self._try(outcome, blame)
+        for step, reason in blame.out.values():
+            self._drop(step, reason)
+        return after
+
+    def _try(self, outcome: Outcome, blame: Blame) -> Outcome | None:
+        for attempt in range(TRIES):
+            blame.strict = attempt >= TRIES // 2
+            out = self._banned | blame.out.keys()
+            chosen = steps(outcome.findings, self._choice, self._settled.of_file, self._allowed, out)
             if not chosen:
                 return None
             edits = _by_file(chosen)
@@ -119,14 +126,11 @@ class _Session:
             if contents is None:
                 continue
             after = self._check(self._new | contents)
-            wrong = _wrong(outcome, after, chosen, edits)
-            if not wrong:
+            if not blame.lay(outcome, after, chosen, edits):
                 self._origins += self._origins_of(chosen)
                 self._new |= contents
                 self._made += chosen
                 return after
-            for step, reason in wrong:
-                self._drop(step, reason)
         return None
 
     def _origins_of(self, chosen: list[Step]) -> list[tuple[int, int]]:
@@ -217,110 +221,3 @@ def _compile(data: bytes, path: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compile(data, path, "exec", dont_inherit=True)
-
-
-def _wrong(before: Outcome, after: Outcome, chosen: list[Step], edits: dict[str, list[Edit]]) -> list[tuple[Step, str]]:
-    """The steps after which a break is still there, or is new, with the reason."""
-    fixed = {id(step.finding) for step in chosen}
-    left = [f for f in (*before.findings, *before.doubtful) if id(f) not in fixed]
-    places = Counter((f.filename, moved_row(f.row, edits.get(f.filename, ())), f.code) for f in left)
-    fresh = _beyond(after.findings, places, lambda f: (f.filename, f.row, f.code))
-    if fresh:  # in a statement that was laid out anew, rows are no guide
-        seen = {id(f) for f in fresh}
-        kept = Counter(_identity(f) for f in after.findings if id(f) not in seen)
-        fresh = _beyond(fresh, Counter(_identity(f) for f in left) - kept, _identity)
-    wrong: dict[int, tuple[Step, str]] = {}
-    calls = _calls(after) if fresh else {}
-    for finding in fresh:
-        for step in _culprits(finding, chosen, edits, calls):
-            wrong.setdefault(id(step), (step, _sentence(step, finding)))
-    return list(wrong.values())
-
-
-def _identity(finding: Finding) -> tuple[str, str, str, str]:
-    return (finding.filename, finding.function, finding.code, finding.message)
-
-
-def _beyond(findings: Iterable[Finding], expected: Counter[T], key: Callable[[Finding], T]) -> list[Finding]:
-    """The findings that are more than expected of their kind."""
-    remaining = Counter(expected)
-    beyond = []
-    for finding in findings:
-        if remaining[key(finding)] > 0:
-            remaining[key(finding)] -= 1
-        else:
-            beyond.append(finding)
-    return beyond
-
-
-def _sentence(step: Step, finding: Finding) -> str:
-    where = f"{Path(finding.filename).name}:{finding.row}"
-    if finding.code == step.finding.code and finding.name == step.finding.name:
-        return f"the break would still be there ({where}: {finding.message})"
-    return f"it would bring up {finding.code} {finding.name} ({where}: {finding.message})"
-
-
-def _culprits(
-    finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]], calls: Mapping[str, set[str]]
-) -> list[Step]:
-    """The steps that can be behind a finding: those that wrote its rows, else those of its function, of a function on
-    the way to it, of one that it calls, else those that changed a setting of a package on the way (settings hold for a
-    package), else those of what is called on the way and may have handed something on. None if no step has to do with
-    it."""
-    way = {finding.function, *(step.function for step in finding.path)}
-    below = _reached({finding.function}, calls)
-    beside = _reached(way, calls)
-    packages = {_package(function) for function in way}
-    tests: tuple[Callable[[Step], bool], ...] = (
-        lambda s: any(_covers(e, finding, edits) for e in s.fix.edits),
-        lambda s: s.finding.function == finding.function,
-        lambda s: s.finding.function in way,
-        lambda s: s.finding.function in below,
-        lambda s: _package(s.finding.function) in packages and any(_is_setting(e) for e in s.fix.edits),
-        lambda s: s.finding.function in beside,
-    )
-    for test in tests:
-        found = [step for step in chosen if test(step)]
-        if found:
-            return found
-    return []
-
-
-def _package(function: str) -> str:
-    return function.partition(".")[0]
-
-
-def _calls(outcome: Outcome) -> dict[str, set[str]]:
-    """Who calls whom."""
-    from gblint.callgraph import merged, unpack
-
-    found: dict[str, set[str]] = defaultdict(set)
-    for edge in merged(map(unpack, outcome.calls)).edges:
-        found[edge.caller].add(edge.callee)
-    return found
-
-
-def _reached(functions: Iterable[str], calls: Mapping[str, set[str]]) -> set[str]:
-    """What functions call, directly or through others."""
-    found: set[str] = set()
-    stack = list(functions)
-    while stack:
-        for callee in calls.get(stack.pop(), ()):
-            if callee not in found:
-                found.add(callee)
-                stack.append(callee)
-    return found
-
-
-def _is_setting(edit: Edit) -> bool:
-    """Whether an edit adds lines at module level that are no import."""
-    text = edit.content.lstrip("\n")
-    inserted = (edit.row, edit.column) == (edit.end_row, edit.end_column)
-    return inserted and bool(text) and not text[0].isspace() and not text.startswith(("import ", "from "))
-
-
-def _covers(edit: Edit, finding: Finding, edits: dict[str, list[Edit]]) -> bool:
-    if edit.filename != finding.filename:
-        return False
-    first = moved_row(edit.row, [e for e in edits[edit.filename] if (e.row, e.column) < (edit.row, edit.column)])
-    return first <= finding.row <= first + edit.content.count("\n")

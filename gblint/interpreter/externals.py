@@ -265,13 +265,13 @@ def module_method(site: Site, method: str) -> Value:
     return Unknown(f"result of {method}")
 
 
-_OF_NUMBERS = frozenset({  # functions of NumPy that give a number for a number
+_OF_NUMBERS = frozenset({  # functions of NumPy that give a number for a number; answers (`isnan`) stay arrays
     "sqrt", "cbrt", "log", "log2", "log10", "log1p", "exp", "exp2", "expm1", "ceil", "floor", "round", "rint",
     "trunc", "abs",
     "absolute", "sin", "cos", "tan", "arctan", "arctan2", "sinh", "cosh", "tanh", "power", "square", "maximum",
     "minimum",
     "floor_divide", "divide", "multiply", "add", "subtract", "prod", "sum", "mean", "max", "min", "clip", "sign", "mod",
-    "remainder", "hypot", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "gcd", "lcm",
+    "remainder", "hypot", "gcd", "lcm",
 })  # fmt: skip
 
 

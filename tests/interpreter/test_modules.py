@@ -297,3 +297,36 @@ def test_a_numpy_number_kept_from_eager_code_is_an_array(analyst: Analyst) -> No
 
         torch.compile(Net(3))(torch.rand(3))
     """)
+
+
+def test_what_numpy_answers_about_a_number_is_an_array(analyst: Analyst) -> None:
+    """Unlike `math.isfinite`, which gives a bool (measured)."""
+    analyst.check("""
+        import math
+
+        @torch.compile
+        def f(x, n):
+            if n < 0 or not np.isfinite(n):  # splits
+                return x
+            if np.logical_not(n > 1):  # splits
+                return x + 2
+            if math.isfinite(n):
+                return x + 1
+            return x
+
+        f(torch.rand(3), 2)
+    """)
+
+
+def test_a_module_of_any_class_gives_anything(analyst: Analyst) -> None:
+    """`nn.Module` as an annotation is no statement about `forward`; the class itself returns None there."""
+    analyst.check("""
+        @torch.compile
+        def wrap(inner: nn.Module, x: torch.Tensor):
+            out = inner(x)
+            if out is None:
+                return x
+            if x.sum() > 0:  # splits
+                return x + 1
+            return x
+    """)

@@ -1,13 +1,15 @@
-"""Which repair a new break is laid to."""
+"""Which repair a new break is laid to, and which come back when it was not theirs."""
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from gblint.checking import Outcome
 from gblint.findings.finding import Edit, Finding, Fix
 from gblint.findings.finding import Step as Call
+from gblint.fixing.blame import Blame, culprits
 from gblint.fixing.plan import Step
-from gblint.fixing.session import _culprits
 
 CALLS = {"a.Net.forward": {"a.helper", "a.other"}, "a.other": {"a.deep"}, "b.run": {"b.work"}}
 
@@ -27,7 +29,7 @@ def new(function: str, way: list[str], row: int = 40) -> Finding:
 
 def blamed(finding: Finding, *chosen: Step) -> list[str]:
     edits = {s.finding.filename: [e for other in chosen for e in other.fix.edits] for s in chosen}
-    return [s.finding.function for s in _culprits(finding, list(chosen), edits, CALLS)]
+    return [s.finding.function for s in culprits(finding, list(chosen), edits, CALLS)]
 
 
 @pytest.mark.parametrize(
@@ -56,3 +58,43 @@ def test_a_setting_is_blamed_in_its_own_package() -> None:
 
 def test_a_break_that_no_repair_leads_to_is_laid_to_none() -> None:
     assert blamed(new("a.other", ["a.Net.forward", "a.other"]), step("b.work"), step("a.unrelated")) == []
+
+
+SETTING = "torch._dynamo.config.capture_scalar_outputs = True\n"
+LIKELIER, OTHER = step("a.Net.forward"), step("a.unrelated", SETTING)
+
+
+def left_out(blame: Blame, broken: bool, *chosen: Step) -> list[Step]:
+    finding = new("a.other", ["a.Net.forward", "a.other"])
+    after = Outcome(findings=[finding] if broken else [])
+    edits = {s.finding.filename: [e for other in chosen for e in other.fix.edits] for s in chosen}
+    assert blame.lay(Outcome(), after, list(chosen), edits) is broken
+    return [found for found, _ in blame.out.values()]
+
+
+def test_a_repair_whose_absence_does_not_help_comes_back() -> None:
+    blame = Blame()
+    assert left_out(blame, True, LIKELIER, OTHER) == [LIKELIER]
+    assert left_out(blame, True, OTHER) == [OTHER]
+    assert left_out(blame, False, LIKELIER) == [OTHER]
+
+
+def test_where_nothing_helps_alone_all_suspects_stay_out() -> None:
+    blame = Blame()
+    left_out(blame, True, LIKELIER, OTHER)
+    left_out(blame, True, OTHER)
+    assert {s.key for s in left_out(blame, True, LIKELIER)} == {LIKELIER.key, OTHER.key}
+
+
+def test_another_repair_of_the_same_finding_does_not_bring_the_first_back() -> None:
+    blame = Blame()
+    again = Step(LIKELIER.finding, msgspec.structs.replace(LIKELIER.fix, codemod="another"))
+    left_out(blame, True, LIKELIER)
+    assert left_out(blame, True, again) == [LIKELIER, again]
+
+
+def test_in_the_end_nothing_comes_back() -> None:
+    blame = Blame()
+    left_out(blame, True, LIKELIER, OTHER)
+    blame.strict = True
+    assert {s.key for s in left_out(blame, True, OTHER)} == {LIKELIER.key, OTHER.key}
