@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gblint.interpreter.summaries import Summaries
 
 MAX_DEPTH = 48  # frames on the abstract stack
-MAX_CONTEXTS = 3  # argument shapes a function is run with; more are answered from the first
+MAX_CONTEXTS = 4  # argument shapes a function is run with; more are answered from the first
 ROOT_BUDGET = 40_000  # statements one root may execute
 EAGER_DEPTH = 14  # frames of code that Dynamo never sees (constructors, scripts)
 HELPER_DEPTH = 2  # frames below the constructor of a module that nobody is seen to make
