@@ -41,6 +41,8 @@ SERIES = {"prediction_length": 4, "context_length": 8, "lags_sequence": [1, 2], 
           "encoder_layerdrop": 0.3, "decoder_layerdrop": 0.3}  # fmt: skip
 DROP = {"encoder_layerdrop": 0.3, "decoder_layerdrop": 0.3}
 
+LIMIT_S = 1200  # for one model
+
 # name: module, class, settings, kind of inputs, training
 MODELS: dict[str, tuple[str, str, dict[str, Any], str, bool]] = {
     "rt_detr": ("rt_detr", "RTDetrModel", DETECTOR, "pixels", True),
@@ -227,7 +229,10 @@ def main() -> int:
 def one(name: str, folder: Path) -> dict[str, Any]:
     """Override and measure one model, in processes of their own."""
     command = [sys.executable, __file__, name, "--measure", override(name, folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return {"error": f"not done after {LIMIT_S} s"}
     if done.returncode:
         return {"error": (done.stderr.strip().splitlines() or ["no output"])[-1][:160]}
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
