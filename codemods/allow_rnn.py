@@ -91,7 +91,7 @@ f(torch.ones(2, 5, 4))
     def repair(self, site: Site) -> Repair | None:
         own = [name for name, _, _ in site.module.torch_settings if name.endswith(".allow_rnn")]
         require(not own, "the file sets `allow_rnn` itself")
-        setting, imports = site.refer(SETTING)
+        setting, imports = site.refer(SETTING, outside=True)
         return Repair(
             "unsafe",
             "let Dynamo trace recurrent modules, in the whole process",

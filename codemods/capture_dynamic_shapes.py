@@ -169,7 +169,7 @@ per_class(torch.ones(3), torch.tensor([1, 0, 1]))
         require(test is None, f"`{site.text(test)}` decides what runs" if test is not None else "")
         if isinstance(node, cst.BaseExpression):
             _require_no_loop(site, node)
-        torch, imports = site.refer("torch")
+        torch, imports = site.refer("torch", outside=True)
         setting = SETTING.replace("torch", torch, 1)
         return Repair(
             "unsafe",

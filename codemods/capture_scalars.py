@@ -256,7 +256,7 @@ named(torch.ones(2))
             refuse("a membership test decides what runs")
         node = _subject(site)
         _require_symbol_will_do(site, node)
-        torch, imports = site.refer("torch")
+        torch, imports = site.refer("torch", outside=True)
         setting = SETTING.replace("torch", torch, 1)
         return Repair(
             "unsafe",

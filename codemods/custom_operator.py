@@ -146,8 +146,8 @@ torch.compile(MoE())(torch.ones(3, 4), torch.tensor([0, 1, 1]))
         for value in made.values:
             whole = value.dtype in ("int", "bool") or _under_no_grad(site)
             require(whole, "a gradient may be wanted, and a custom operator without a formula has none")
-        tensor, imports = site.refer("torch.Tensor")
-        operator, more = site.refer("torch.library.custom_op")
+        tensor, imports = site.refer("torch.Tensor", outside=True)
+        operator, more = site.refer("torch.library.custom_op", outside=True)
         typed = ", ".join(f"{i.name}: {_annotation(i.name, i.value, tensor)}" for i in made.inputs)
         names = ", ".join(i.name for i in made.inputs)
         result = tensor if len(made.values) == 1 else f"tuple[{', '.join([tensor] * len(made.values))}]"

@@ -220,7 +220,7 @@ torch.compile(Counter(), backend="eager")(torch.ones(2))
     def repair(self, site: Site) -> Repair | None:
         require(site.torch >= (2, 12), "leaf functions came with torch 2.12")
         made = outline(site)
-        leaf, imports = site.refer(DECORATOR)
+        leaf, imports = site.refer(DECORATOR, outside=True)
         names = ", ".join(i.name for i in made.inputs)
         step = " " * 4
         text = (
@@ -228,7 +228,7 @@ torch.compile(Counter(), backend="eager")(torch.ones(2))
             f"@{made.name}.register_fake\ndef _({names}):\n{_indented(made.fake, step)}"
         )
         if "torch." in made.fake:
-            imports += site.refer("torch.empty_like")[1]
+            imports += site.refer("torch.empty_like", outside=True)[1]
         edits = [site.before_definition(text), site.replace_lines(made.first, made.last, made.call), *imports]
         if not doubt(site, made):
             return Repair("safe", "make it a leaf function, which runs as plain Python in the same place", edits)

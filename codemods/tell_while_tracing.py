@@ -105,6 +105,66 @@ def f(x, scale: int = 2):
 print("checksum", f(torch.ones(2)).sum().item())
 """,
         ),
+        Example(
+            """
+import functools
+import logging
+
+from torch import compile, ones
+
+
+@functools.lru_cache(None)
+def warning_once(self, *args):
+    self.warning(*args)
+
+
+logging.Logger.warning_once = warning_once
+logger = logging.getLogger("model")
+
+
+@compile
+def f(x, scale: int = 2):
+    import torch
+
+    logger.warning_once("scale is %d", scale)
+    return torch.relu(x) * scale
+
+
+print("checksum", f(ones(2)).sum().item())
+""",
+            """
+import functools
+import logging
+
+import torch
+from torch import compile, ones
+
+
+@torch._dynamo.assume_constant_result
+def _warning_once(*args):
+    logger.warning_once(*args)
+
+
+@functools.lru_cache(None)
+def warning_once(self, *args):
+    self.warning(*args)
+
+
+logging.Logger.warning_once = warning_once
+logger = logging.getLogger("model")
+
+
+@compile
+def f(x, scale: int = 2):
+    import torch
+
+    _warning_once("scale is %d", scale)
+    return torch.relu(x) * scale
+
+
+print("checksum", f(ones(2)).sum().item())
+""",
+        ),
     )
     DECLINES = (
         Declined(
@@ -169,7 +229,7 @@ f(torch.ones(2))
         for argument in call.args:
             require(not argument.star and argument.keyword is None, "the arguments are not given one by one")
             require(_is_constant(site, argument.value), f"`{site.flat(argument.value)}` is no constant")
-        decorator, imports = site.refer("torch._dynamo.assume_constant_result")
+        decorator, imports = site.refer("torch._dynamo.assume_constant_result", outside=True)
         helper, edits = _helper(site, name, f"@{decorator}\ndef {{name}}(*args):\n    {what}(*args)\n")
         return Repair("safe", "give the message, which comes once, while tracing", [
             site.replace(call.func, helper), *edits, *imports,

@@ -27,29 +27,32 @@ def _target(binding: Binding) -> str:
     return f"{binding.target}.{binding.attr}" if binding.attr else binding.target
 
 
-def refer(site: Site, dotted: str) -> tuple[str, list[Edit]]:
+def refer(site: Site, dotted: str, outside: bool) -> tuple[str, list[Edit]]:
     """See `Site.refer`."""
     parts = dotted.split(".")
-    if site.imports_here(parts[0]):
+    if not outside and site.imports_here(parts[0]):
         return dotted, []
     for count in range(len(parts), 0, -1):  # the longest part that has a name here gives the shortest text
         base = ".".join(parts[:count])
-        for name in _names_of(site, base):
+        for name in _names_of(site, base, outside):
             return ".".join([name, *parts[count:]]), []
     top = parts[0]
-    if top in site.module.bindings or site.binds(top):
+    known = site.module.bindings.get(top, ())
+    if not all(b.guard == "typing" and (b.target, b.attr) == (top, "") for b in known) or (
+        not outside and site.binds(top)
+    ):
         from gblint.fixing.site import Refusal
 
         raise Refusal(f"`{top}` means something else in this file")
     return dotted, [add(site.module, site.lines, top)]
 
 
-def _names_of(site: Site, dotted: str) -> list[str]:
+def _names_of(site: Site, dotted: str, outside: bool) -> list[str]:
     """Names of the file that always mean a module or a member of one, shortest first."""
     found = []
     for name, bindings in site.module.bindings.items():
         always = bindings and all(b.guard in ("", "then") for b in bindings)
-        if always and meaning(site.module, name) == dotted and not site.binds(name):
+        if always and meaning(site.module, name) == dotted and (outside or not site.binds(name)):
             found.append(name)
     return sorted(found, key=lambda n: (len(n), n))
 
@@ -80,6 +83,10 @@ def _place(module: ModuleInfo, lines: list[str], name: str) -> tuple[int, str]:
     _, end, key = before
     if key[0] == wanted[0]:
         return end + 1, statement
+    for start, last in top:
+        following = _key("\n".join(lines[start - 1 : last]))
+        if start > end and following is not None and following[0] == wanted[0]:
+            return start, statement
     return end + 1, "\n" + statement  # the first of its section, behind an earlier section
 
 

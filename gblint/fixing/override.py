@@ -150,8 +150,9 @@ class _Writer:
                 self._skipped.append(f"{before.name}.{function.qualname}: defined several times")
             else:
                 self._copy(before.name, function, text)
-        for name, bindings in after.bindings.items():
-            if name not in before.bindings and bindings[0].kind == "import":
+        for name in after.bindings:
+            bindings = _at_run_time(after, name)
+            if bindings and not _at_run_time(before, name) and bindings[0].kind == "import":
                 self._added[before.name, name] = bindings[0]
         lines = set(old.splitlines())
         self._settings += [s for s in _statements(new) if s not in lines and s.lstrip().startswith("torch._dynamo.")]
@@ -233,7 +234,7 @@ class _Writer:
             return (found.info.name, found.qualname), True
         if (module, name) in self._copies:
             return (module, name), True
-        bindings = info.bindings.get(name) or ([self._added[module, name]] if (module, name) in self._added else [])
+        bindings = _at_run_time(info, name) or [b for b in (self._added.get((module, name)),) if b is not None]
         if len(bindings) == 1 and bindings[0].kind == "import" and not bindings[0].guard and bindings[0].target:
             return (bindings[0].target, bindings[0].attr), False
         return (module, name), False
@@ -259,6 +260,11 @@ class _Writer:
         header = HEADER.format(package=self._package.name, name=self._name)
         body = "".join(f"\n\n{part}" for part in parts)
         return header + "\n" + names.imports() + "".join(settings) + body + HELPER.format(pairs=pairs)
+
+
+def _at_run_time(info: ModuleInfo, name: str) -> list[Binding]:
+    """What binds a global of a module, imports for type checkers left out."""
+    return [b for b in info.bindings.get(name, ()) if b.guard != "typing"]
 
 
 class _Names:

@@ -388,10 +388,11 @@ class Site:
         moved = "".join(f"{indent}{line}" if line.strip() else line for line in text.splitlines(keepends=True))
         return Edit(self.module.path, row, 1, row, 1, moved)
 
-    def refer(self, dotted: str) -> tuple[str, list[Edit]]:
+    def refer(self, dotted: str, outside: bool = False) -> tuple[str, list[Edit]]:
         """How the file writes a library name ("torch.where", "torch.nn.functional.pad", "math.prod") inside this
-        function, and the edits that import what it needs."""
-        return imports.refer(self, dotted)
+        function, or outside of all functions, and the edits that import what it needs. Raises Refusal where the name
+        is taken."""
+        return imports.refer(self, dotted, outside)
 
     def at_module_level(self, text: str) -> Edit:
         """Put lines behind the imports at the top of the file, set off by blank lines."""

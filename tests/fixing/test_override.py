@@ -11,6 +11,11 @@ from gblint.devtools.dynamo import DynamoRunner
 LIBRARY = {
     "site-packages/lib/__init__.py": "",
     "site-packages/lib/ops.py": """
+        from typing import TYPE_CHECKING
+
+        if TYPE_CHECKING:
+            import torch
+
         SCALE = 2.0
         _OFFSET = 1.0
 
