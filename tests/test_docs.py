@@ -20,6 +20,7 @@ from gblint.config import KEYS, Config, read_config
 from gblint.devtools import docs
 from gblint.interpreter import events, values
 from gblint.registry import documentation, load_codemods, load_rules
+from gblint.report.page import markdown
 from tests.conftest import spawn
 
 ROOT = Path(__file__).parents[1]
@@ -69,12 +70,12 @@ def test_docstrings_become_markdown() -> None:
     written = "One line.\n\nWhat breaks:\n    This,\n    and that.\nExample:\n    if x:\n        y\nLimits:\n    None."
     example = "**Example**\n\n```python\nif x:\n    y\n```"
     page = f"One line.\n\n**What breaks.** This,\nand that.\n\n{example}\n\n**Limits.** None.\n"
-    assert docs.markdown(written) == page
+    assert markdown(written) == page
 
 
 @pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: f"{rule.meta.code}-{rule.meta.slug}")
 def test_rules_have_an_example_and_say_what_to_do_instead(rule: type[rule_api.Rule]) -> None:
-    page = docs.markdown(documentation(rule))
+    page = markdown(documentation(rule))
     examples = re.findall(r"\*\*Example\*\*\n\n```python\n(.+?)\n```", page, re.DOTALL)
     assert len(examples) == 1
     assert re.search(r"\*\*Instead(\.\*\* \S|\*\*\n\n```python\n\S)", page)
