@@ -47,7 +47,7 @@ def by_worth(findings: Iterable[Finding]) -> list[Finding]:
 
 def by_place(outcome: Outcome) -> list[Finding | Problem]:
     """All there is to report by file and row."""
-    items = [*outcome.findings, *outcome.problems]
+    items: list[Finding | Problem] = [*outcome.findings, *outcome.problems]
     return sorted(items, key=lambda item: (item.filename, item.row, item.column, item.code))
 
 
