@@ -20,6 +20,7 @@ from gblint.config import KEYS, Config, read_config
 from gblint.devtools import docs
 from gblint.interpreter import events, values
 from gblint.registry import documentation, load_codemods, load_rules
+from gblint.report import FORMATS
 from gblint.report.page import markdown
 from tests.conftest import spawn
 
@@ -148,6 +149,22 @@ def test_commands_exist_with_the_options_they_are_given(line: str) -> None:
         assert words[:3] in (["python", "-m", "venv"], ["python", "-m", "pytest"], ["pip", "install", "-e"])
         return
     assert options <= {option for parameter in command.params for option in parameter.opts}
+
+
+def test_every_output_format_is_listed() -> None:
+    rows = re.findall(r"^\| (`.+?`) \|", text("docs/output.md"), re.MULTILINE)
+    assert re.findall(r"`([\w-]+)`", "".join(rows)) == list(FORMATS)
+
+
+def test_the_checks_that_the_page_on_output_shows_write_what_they_name(project, analyzer, gblint) -> None:
+    project({"a.py": ""})
+    lines = re.findall(r"gblint check .*", text("docs/output.md"))
+    assert len(lines) >= 6
+    for line in lines:
+        words = shlex.split(line.partition(" | ")[0])
+        assert gblint(*words[1:]).code == 0
+        files = [word.partition(":")[2] for word in words if ":" in word]
+        assert [file for file in files if not Path(file).is_file()] == []
 
 
 def test_the_hook_that_is_shown_exists() -> None:
