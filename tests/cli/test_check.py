@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from gblint.analysis import Diagnostic, Stats
+from gblint.cli.main import cli
 from gblint.config import MIN_CONFIDENCE
 from tests.conftest import finding
 
@@ -249,6 +251,11 @@ def test_several_reports_at_once(project, analyzer, gblint) -> None:
     assert json.loads(Path("out.sarif").read_text())["version"] == "2.1.0"
     assert gblint("check", *several, "-o", "out.txt").out == ""
     assert Path("out.txt").read_text() == result.out
+
+
+def test_formats_are_completed() -> None:
+    completed = ShellComplete(cli, {}, "gblint", "_GBLINT_COMPLETE").get_completions(["check", "--output-format"], "j")
+    assert [item.value for item in completed] == ["json", "json-lines", "junit"]
 
 
 def test_statistics(project, analyzer, gblint) -> None:
