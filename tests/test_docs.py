@@ -20,6 +20,8 @@ from gblint.config import KEYS, Config, read_config
 from gblint.devtools import docs
 from gblint.interpreter import events, values
 from gblint.registry import documentation, load_codemods, load_rules
+from gblint.report import FORMATS
+from gblint.report.page import markdown
 from tests.conftest import spawn
 
 ROOT = Path(__file__).parents[1]
@@ -69,12 +71,12 @@ def test_docstrings_become_markdown() -> None:
     written = "One line.\n\nWhat breaks:\n    This,\n    and that.\nExample:\n    if x:\n        y\nLimits:\n    None."
     example = "**Example**\n\n```python\nif x:\n    y\n```"
     page = f"One line.\n\n**What breaks.** This,\nand that.\n\n{example}\n\n**Limits.** None.\n"
-    assert docs.markdown(written) == page
+    assert markdown(written) == page
 
 
 @pytest.mark.parametrize("rule", load_rules(), ids=lambda rule: f"{rule.meta.code}-{rule.meta.slug}")
 def test_rules_have_an_example_and_say_what_to_do_instead(rule: type[rule_api.Rule]) -> None:
-    page = docs.markdown(documentation(rule))
+    page = markdown(documentation(rule))
     examples = re.findall(r"\*\*Example\*\*\n\n```python\n(.+?)\n```", page, re.DOTALL)
     assert len(examples) == 1
     assert re.search(r"\*\*Instead(\.\*\* \S|\*\*\n\n```python\n\S)", page)
@@ -147,6 +149,22 @@ def test_commands_exist_with_the_options_they_are_given(line: str) -> None:
         assert words[:3] in (["python", "-m", "venv"], ["python", "-m", "pytest"], ["pip", "install", "-e"])
         return
     assert options <= {option for parameter in command.params for option in parameter.opts}
+
+
+def test_every_output_format_is_listed() -> None:
+    rows = re.findall(r"^\| (`.+?`) \|", text("docs/output.md"), re.MULTILINE)
+    assert re.findall(r"`([\w-]+)`", "".join(rows)) == list(FORMATS)
+
+
+def test_the_checks_that_the_page_on_output_shows_write_what_they_name(project, analyzer, gblint) -> None:
+    project({"a.py": ""})
+    lines = re.findall(r"gblint check .*", text("docs/output.md"))
+    assert len(lines) >= 6
+    for line in lines:
+        words = shlex.split(line.partition(" | ")[0])
+        assert gblint(*words[1:]).code == 0
+        files = [word.partition(":")[2] for word in words if ":" in word]
+        assert [file for file in files if not Path(file).is_file()] == []
 
 
 def test_the_hook_that_is_shown_exists() -> None:

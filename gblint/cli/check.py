@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import gc
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gblint.checking import Options, Outcome, check
-from gblint.cli.analysis_options import FILE, analysis_options, describe, options_of
-from gblint.cli.main import colour_of, print_out, warn
+from gblint.checking import Options, check
+from gblint.cli.analysis_options import analysis_options, describe, options_of
+from gblint.cli.main import warn
+from gblint.cli.outputs import Output, output_options, outputs_of, write_reports
 from gblint.cli.progress import progress_bar
-from gblint.report import FORMATS, STATISTICS, Report, Style
+from gblint.report import FORMATS, STATISTICS
 
 
 @click.command("check")
 @analysis_options
-@click.option("--output-format", type=click.Choice(list(FORMATS)), default="full", show_default=True)
-@click.option("-o", "--output-file", type=FILE, help="Write the report to a file.")
+@output_options(FORMATS)
 @click.option("--statistics", "as_statistics", is_flag=True, help="Counts per rule instead of findings.")
 @click.option("--fix", is_flag=True, help="Repair what can be repaired safely, and report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: repairs that are right only in the usual case as well.")
@@ -36,7 +35,7 @@ from gblint.report import FORMATS, STATISTICS, Report, Style
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was looked at, and where imports were looked for.")
 def command(
-    output_format: str,
+    output_format: tuple[Output, ...],
     output_file: Path | None,
     as_statistics: bool,
     fix: bool,
@@ -58,8 +57,10 @@ def command(
     """
     gc.disable()  # the process ends with the report, and a collection of all that the analysis made takes seconds
     start = time.monotonic()
-    if output_file and not output_file.absolute().parent.is_dir():
-        raise click.BadParameter(f"the folder of {output_file} does not exist", param_hint="'--output-file'")
+    outputs = outputs_of(output_format, output_file)
+    reports = STATISTICS if as_statistics else FORMATS
+    if missing := [output.format for output in outputs if output.format not in reports]:
+        raise click.UsageError(f"--statistics has no format {missing[0]}")
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
     if program is not None:
@@ -72,7 +73,7 @@ def command(
         options = options_of(**given)
         if fix:
             _prove(program, options, unsafe_fixes, quiet, verbose)
-        return _verified(program, options, output_format, output_file, exit_zero, quiet, verbose)
+        return _verified(program, options, outputs, exit_zero, quiet, verbose)
     if fix or diff:
         from gblint.cli.fix import fix_and_tell
         from gblint.fixing.plan import Choice
@@ -91,7 +92,7 @@ def command(
         for scope in outcome.scopes:
             describe(scope)
         click.echo(f"took {time.monotonic() - start:.2f} s", err=True)
-    _report(outcome, (STATISTICS if as_statistics else FORMATS)[output_format], output_file, quiet)
+    write_reports(outputs, reports, outcome, quiet)
     return int(bool(outcome.findings or outcome.problems) and not exit_zero)
 
 
@@ -110,8 +111,7 @@ def _prove(program: str, options: Options, unsafe: bool, quiet: bool, verbose: b
 def _verified(
     program: str,
     options: Options,
-    output_format: str,
-    output_file: Path | None,
+    outputs: tuple[Output, ...],
     exit_zero: bool,
     quiet: bool,
     verbose: bool,
@@ -122,11 +122,4 @@ def _verified(
     from gblint.verify.running import Command
 
     command = Command(words_of(program, "--verify"), verbose=verbose)
-    return verify_and_report(options, command, output_format, output_file, exit_zero, quiet, show_output=verbose)
-
-
-def _report(outcome: Outcome, render: Report, file: Path | None, quiet: bool) -> None:
-    if file:
-        file.write_text(render(outcome, Style(summary=not quiet)), "utf-8", "backslashreplace")
-    else:
-        print_out(render(outcome, Style(colour_of(sys.stdout), not quiet)))
+    return verify_and_report(options, command, outputs, exit_zero, quiet, show_output=verbose)

@@ -12,11 +12,12 @@ from typing import Any
 import click
 
 from gblint.checking import Options, Outcome
-from gblint.cli.analysis_options import FILE, analysis_options, options_of
-from gblint.cli.main import colour_of, print_out, warn
+from gblint.cli.analysis_options import analysis_options, options_of
+from gblint.cli.main import warn
+from gblint.cli.outputs import Output, output_options, outputs_of, write_reports
 from gblint.cli.progress import progress_bar
 from gblint.errors import GblintError
-from gblint.report.style import Style, plural, printable
+from gblint.report.style import plural, printable
 from gblint.verify.keeping import keep
 from gblint.verify.report import FORMATS
 from gblint.verify.running import Command, Tick, ending
@@ -38,8 +39,7 @@ class WithCommand(click.Command):
 
 @click.command("verify", cls=WithCommand)
 @analysis_options
-@click.option("--output-format", type=click.Choice(list(FORMATS)), default="full", show_default=True)
-@click.option("-o", "--output-file", type=FILE, help="Write the report to a file.")
+@output_options(FORMATS)
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="End the command then.")
 @click.option("--memory", type=click.FloatRange(min=0, min_open=True), metavar="MB", help="End it if it takes more.")
 @click.option("--show-output", is_flag=True, help="Let the command's output through, on standard error.")
@@ -53,7 +53,7 @@ def command(
     show_output: bool,
     no_store: bool,
     verbose: bool,
-    output_format: str,
+    output_format: tuple[Output, ...],
     output_file: Path | None,
     exit_zero: bool,
     quiet: bool,
@@ -67,20 +67,20 @@ def command(
 
     Exits with 0 if nothing breaks and no prediction is left open, 1 otherwise, 2 if gblint could not do its work.
     """
+    outputs = outputs_of(output_format, output_file)
     words: tuple[str, ...] = click.get_current_context().meta.get("words", ())
     if "-" in given["paths"] or given["stdin_filename"]:
         raise click.UsageError("standard input cannot be verified: what runs is in files")
     options = options_of(**given)
     program = Command(words, timeout=timeout, verbose=verbose, memory=memory)
     show = show_output or verbose
-    return verify_and_report(options, program, output_format, output_file, exit_zero, quiet, show, not no_store)
+    return verify_and_report(options, program, outputs, exit_zero, quiet, show, not no_store)
 
 
 def verify_and_report(
     options: Options,
     program: Command,
-    output_format: str,
-    output_file: Path | None,
+    outputs: tuple[Output, ...],
     exit_zero: bool,
     quiet: bool,
     show_output: bool,
@@ -106,11 +106,7 @@ def verify_and_report(
     if store and not options.isolated:
         everything = [*verified.judged, *verified.unshown]
         verified.kept = keep(everything, [scope.root for scope in outcome.scopes], verified.ran.said.torch)
-    render = FORMATS[output_format]
-    if output_file:
-        output_file.write_text(render(verified, Style(summary=not quiet)), "utf-8", "backslashreplace")
-    else:
-        print_out(render(verified, Style(colour_of(sys.stdout), not quiet)))
+    write_reports(outputs, FORMATS, verified, quiet)
     return int(
         bool([j for j in verified.judged if j.verdict != "refuted"] or verified.outcome.problems) and not exit_zero
     )

@@ -7,13 +7,12 @@ is out of date and exits with 1.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from difflib import unified_diff
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -25,14 +24,13 @@ from gblint.codemod_api import Codemod
 from gblint.findings.finding import STRENGTH
 from gblint.registry import documentation, load_codemods, load_rules
 from gblint.report import FORMATS, Style
+from gblint.report.page import markdown
 from gblint.rule_api import Rule
 
 ROOT = Path(__file__).parents[2]
 MODELS = "corpus/models"
 BEGIN, END = "<!-- report: python -m gblint.devtools.docs -->\n", "<!-- end of report -->"
 _REPORT = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
-_HEADING = re.compile(r"(\S.*):")
-_CODE_HEADINGS = ("Example", "Instead")
 
 
 def pages() -> dict[str, str]:
@@ -134,40 +132,6 @@ def codemod_page(codemod: type[Codemod]) -> str:
         f"# {meta.name}\n\n[All codemods](README.md). Repairs findings of {rules}. Since gblint {meta.since}.\n\n"
         f"{markdown(documentation(codemod))}\n**Example** ({example.applicability})\n\n```diff\n{diff}\n```\n"
     )
-
-
-def markdown(docstring: str) -> str:
-    """A docstring with headings (`What breaks:`, text indented below) as Markdown; examples become code blocks."""
-    parts: list[str] = []
-    for heading, body in _blocks(docstring):
-        if heading in _CODE_HEADINGS and _is_code(body):
-            parts.append(f"**{heading}**\n\n```python\n{body}\n```\n")
-        elif heading:
-            parts.append(f"**{heading}.** {body}\n")
-        elif body:
-            parts.append(f"{body}\n")
-    return "\n".join(parts)
-
-
-def _is_code(text: str) -> bool:
-    """What to write instead is code (or a handler alone), unless the answer is to do it elsewhere, in words."""
-    for start in ("", "try:\n    pass\n"):
-        with suppress(SyntaxError):
-            ast.parse(start + text)
-            return True
-    return False
-
-
-def _blocks(docstring: str) -> Iterator[tuple[str, str]]:
-    heading, lines = "", list[str]()
-    for line in docstring.splitlines():
-        found = _HEADING.fullmatch(line)
-        if found:
-            yield heading, "\n".join(lines).strip("\n")
-            heading, lines = found[1], []
-        else:
-            lines.append(line.removeprefix("    ") if heading else line)
-    yield heading, "\n".join(lines).strip("\n")
 
 
 # ----------------------------------------------------------------------------------------------------------- README

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gblint.checking import Outcome
-from gblint.report import concise, full, json, statistics
+from gblint.report import concise, full, github, gitlab, json, junit, markdown, sarif, statistics
 from gblint.report.style import Style
 
 __all__ = ["FORMATS", "STATISTICS", "Report", "Style"]
 
 Report = Callable[[Outcome, Style], str]
 
-FORMATS: dict[str, Report] = {"full": full.render, "concise": concise.render, "json": json.render}
+FORMATS: dict[str, Report] = {
+    "full": full.render,
+    "concise": concise.render,
+    "json": json.render,
+    "json-lines": json.render_lines,
+    "sarif": sarif.render,
+    "github": github.render,
+    "gitlab": gitlab.render,
+    "junit": junit.render,
+    "markdown": markdown.render,
+}
 STATISTICS: dict[str, Report] = {
     "full": statistics.render,
     "concise": statistics.render,

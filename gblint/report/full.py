@@ -61,7 +61,7 @@ def finding_lines(finding: Finding, sources: Sources, style: Style) -> Iterator[
     yield f"  {printable(finding.message)}"
     span = (finding.row, finding.column, finding.end_row, finding.end_column)
     yield from (f"  {line}" for line in excerpt(sources.lines(finding.filename), span, style))
-    for label, text in _facts(finding):
+    for label, text in facts(finding):
         yield f"  {style.paint(label + ':', fg='cyan')} {printable(text)}"
 
 
@@ -71,7 +71,8 @@ def heat(finding: Finding) -> str:
     return f"[hot ×{times:,}]" if times > 1 else "[hot]"
 
 
-def _facts(finding: Finding) -> Iterator[tuple[str, str]]:
+def facts(finding: Finding) -> Iterator[tuple[str, str]]:
+    """What there is to know of a finding besides its message: (label, text)."""
     for reason in finding.why[:_REASONS_SHOWN]:
         yield "because", _reason(reason, finding)
     yield "path", call_chain(finding)

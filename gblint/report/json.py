@@ -1,4 +1,7 @@
-"""The report for programs: one array of objects in the shape of ruff's, with more in them."""
+"""The report for programs: objects in the shape of ruff's, with more in them; in one array, or one a line.
+
+Their schema is docs/schema/output-1.json: a key that is taken away or comes to mean something else makes it output-2.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import msgspec
 
 from gblint.checking import Outcome, Problem
 from gblint.findings.finding import Edit, Finding, Fix, Reason, Step
+from gblint.report.order import by_place
 from gblint.report.style import Style, readable
 
 
@@ -17,19 +21,33 @@ def render(outcome: Outcome, style: Style) -> str:
     A file that could not be analysed is an object with code "GBL000" and its kind as name, an unused suppression one
     with code "GBL001"; both have the keys of a finding, null where a key makes no sense.
     """
-    items = [((f.filename, f.row, f.column, f.code), finding_data(f)) for f in outcome.findings]
-    items += [((p.filename, p.row, p.column, p.code), problem_data(p)) for p in outcome.problems]
-    items.sort(key=lambda item: item[0])
-    return dump([item for _, item in items])
+    return dump([_data(item) for item in by_place(outcome)])
+
+
+def render_lines(outcome: Outcome, style: Style) -> str:
+    """The same objects, one a line."""
+    return "".join(line(_data(item)) for item in by_place(outcome))
 
 
 def dump(data: object) -> str:
     """JSON as a person can still read it."""
+    return msgspec.json.format(_encoded(data), indent=2).decode() + "\n"
+
+
+def line(data: object) -> str:
+    """JSON in one line, with its end."""
+    return _encoded(data).decode() + "\n"
+
+
+def _encoded(data: object) -> bytes:
     try:
-        encoded = msgspec.json.encode(data)
+        return msgspec.json.encode(data)
     except UnicodeEncodeError:  # names of files that are no text, and what is named after them
-        encoded = msgspec.json.encode(_text(data))
-    return msgspec.json.format(encoded, indent=2).decode() + "\n"
+        return msgspec.json.encode(_text(data))
+
+
+def _data(item: Finding | Problem) -> dict[str, Any]:
+    return finding_data(item) if isinstance(item, Finding) else problem_data(item)
 
 
 def finding_data(f: Finding) -> dict[str, Any]:

@@ -1,11 +1,15 @@
-"""What is worth fixing first."""
+"""What is worth fixing first, what comes first in the file, and which finding is the same as one of an earlier run."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from hashlib import sha256
 from itertools import groupby
 
+from gblint.checking import Outcome, Problem
 from gblint.findings.finding import Finding
+from gblint.report.style import in_checkout
 
 _COST = {"frame-falls-back": 0, "splits-graph": 1, "masked": 2}
 
@@ -39,3 +43,30 @@ def by_worth(findings: Iterable[Finding]) -> list[Finding]:
             files.setdefault(finding.filename, []).append(finding)
         ordered += [finding for group in files.values() for finding in group]
     return ordered
+
+
+def by_place(outcome: Outcome) -> list[Finding | Problem]:
+    """All there is to report by file and row."""
+    items: list[Finding | Problem] = [*outcome.findings, *outcome.problems]
+    return sorted(items, key=lambda item: (item.filename, item.row, item.column, item.code))
+
+
+def numbered(outcome: Outcome) -> list[tuple[Finding | Problem, str, int]]:
+    """All there is to report by file and row, each with what identifies it between runs, and its number among those
+    that this identifies.
+
+    Neither depends on rows: lines that come or go above a finding do not make it a new one.
+    """
+    seen: Counter[str] = Counter()
+    items: list[tuple[Finding | Problem, str, int]] = []
+    for item in by_place(outcome):
+        where = item.function if isinstance(item, Finding) else item.message
+        key = "\0".join((in_checkout(item.filename), item.code, item.name, where))
+        seen[key] += 1
+        items.append((item, key, seen[key]))
+    return items
+
+
+def fingerprint(key: str, number: int) -> str:
+    """A short text that stands for one of `numbered`."""
+    return sha256(f"{key}\0{number}".encode("utf-8", "backslashreplace")).hexdigest()[:32]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")  # of GitHub, of GitLab
 
 
 class Style(msgspec.Struct, frozen=True):
@@ -35,11 +37,33 @@ def readable(filename: str) -> str:
 
 def shown(filename: str) -> str:
     """A file name for a person: relative to the current folder when it is below it."""
+    return printable(readable(_below(os.getcwd(), filename)))
+
+
+def in_checkout(filename: str) -> str:
+    """A file name for a service that knows the repository: as `from_checkout` has it, bytes that are no text written
+    out."""
+    return readable(from_checkout(filename))
+
+
+def from_checkout(filename: str) -> str:
+    """A file name relative to the checkout of its repository, with slashes, when it is below it.
+
+    CI names the folder of the checkout; gblint may have been started in one below it. Anywhere else, and where that
+    folder is not above the current one, it is the current folder.
+    """
+    here = os.getcwd()
+    named = (os.environ.get(name, "") for name in _CHECKOUTS)
+    top = next((folder for folder in named if os.path.isabs(folder) and Path(here).is_relative_to(folder)), here)
+    return _below(top, filename).replace(os.sep, "/")
+
+
+def _below(folder: str, filename: str) -> str:
     try:
-        relative = os.path.relpath(filename)
+        relative = os.path.relpath(filename, folder)
     except ValueError:  # another drive
-        relative = filename
-    return printable(readable(filename if relative.startswith("..") else relative))
+        return filename
+    return filename if relative.split(os.sep)[0] == os.pardir else relative
 
 
 def percent(probability: float) -> str:

@@ -6,6 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
+
+from gblint.report import FORMATS as CHECK_FORMATS
+from gblint.report import Report as CheckReport
 from gblint.report import json
 from gblint.report.excerpt import Sources, excerpt
 from gblint.report.full import finding_lines
@@ -109,7 +113,32 @@ def judged_data(judged: Judged) -> dict[str, Any]:
     }
 
 
-FORMATS: dict[str, Report] = {"full": render, "concise": render_concise, "json": render_json}
+def render_lines(verified: Verified, style: Style) -> str:
+    """The findings of `render_json`, one a line, then the problems."""
+    ordered = [judged_data(j) for _, judged in _sections(verified) for j in judged]
+    return "".join(map(json.line, [*ordered, *map(json.problem_data, verified.outcome.problems)]))
+
+
+def as_checked(report: CheckReport) -> Report:
+    """A report of `check` on what the run has left standing: without what it refuted, each message with its verdict."""
+
+    def rendered(verified: Verified, style: Style) -> str:
+        left = [
+            msgspec.structs.replace(j.finding, message=f"{j.finding.message} [{j.verdict}]")
+            for j in verified.judged
+            if j.verdict != REFUTED
+        ]
+        return report(msgspec.structs.replace(verified.outcome, findings=left), style)
+
+    return rendered
+
+
+FORMATS: dict[str, Report] = {name: as_checked(report) for name, report in CHECK_FORMATS.items()} | {
+    "full": render,
+    "concise": render_concise,
+    "json": render_json,
+    "json-lines": render_lines,
+}
 
 
 def _judged(judged: Judged, sources: Sources, style: Style) -> Iterator[str]:

@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from gblint.analysis import Diagnostic, Stats
+from gblint.cli.main import cli
 from gblint.config import MIN_CONFIDENCE
 from tests.conftest import finding
 
@@ -90,6 +92,13 @@ def test_rules_are_chosen_per_file_by_the_nearest_settings(project, analyzer, gb
         (["--roots", "all", "--roots", "auto"], "exclude each other", ""),
         (["--jobs", "0"], "0 is not in the range", ""),
         (["--output-format", "xml"], "'xml' is not one of", ""),
+        (["--output-format", "sarif:"], "names no file after the colon", ""),
+        (["--output-format", "sarif:no/such/folder/x"], "does not exist", ""),
+        (["--output-format", "sarif:empty"], "'empty' is a directory", ""),
+        (["--output-format", "json", "--output-format", "full"], "cannot go to one place", ""),
+        (["--output-format", "json:x", "-o", "y"], "nothing for --output-file to hold", ""),
+        (["--output-format", "json:x", "--output-format", "full", "-o", "./x"], "two reports cannot be written", ""),
+        (["--output-format", "json:x", "--statistics", "--output-format", "sarif"], "--statistics has no format", ""),
         (["--output-file", "no/such/folder/x"], "does not exist", ""),
         (["--config", "gone.toml"], "no such settings file: gone.toml", ""),
         (["--config", "empty/pyproject.toml"], "has no [tool.gblint] table", ""),
@@ -229,6 +238,24 @@ def test_output_file(project, analyzer, gblint) -> None:
     result = check(gblint, "--output-file", "report.json")
     assert (result.code, result.out) == (1, "")
     assert json.loads(Path("report.json").read_text())[0]["code"] == "GB0170"
+
+
+def test_several_reports_at_once(project, analyzer, gblint) -> None:
+    path = project({"a.py": ""}) / "a.py"
+    analyzer.findings = [finding(path)]
+    several = ["--output-format", "sarif:out.sarif", "--output-format", "concise", "--output-format", "json:out.json"]
+    result = gblint("check", *several)
+    assert (result.code, len(analyzer.calls)) == (1, 1)
+    assert result.out.startswith("a.py:1:1: GB0170 ")
+    assert json.loads(Path("out.json").read_text())[0]["code"] == "GB0170"
+    assert json.loads(Path("out.sarif").read_text())["version"] == "2.1.0"
+    assert gblint("check", *several, "-o", "out.txt").out == ""
+    assert Path("out.txt").read_text() == result.out
+
+
+def test_formats_are_completed() -> None:
+    completed = ShellComplete(cli, {}, "gblint", "_GBLINT_COMPLETE").get_completions(["check", "--output-format"], "j")
+    assert [item.value for item in completed] == ["json", "json-lines", "junit"]
 
 
 def test_statistics(project, analyzer, gblint) -> None:
