@@ -12,13 +12,15 @@ import click
 
 from gblint.checking import Options, Outcome, check
 from gblint.cli.analysis_options import FILE, analysis_options, describe, options_of
+from gblint.cli.gate import Gate, WithReason, gate_options
 from gblint.cli.main import colour_of, print_out, warn
 from gblint.cli.progress import progress_bar
 from gblint.report import FORMATS, STATISTICS, Report, Style
 
 
-@click.command("check")
+@click.command("check", cls=WithReason)
 @analysis_options
+@gate_options
 @click.option("--output-format", type=click.Choice(list(FORMATS)), default="full", show_default=True)
 @click.option("-o", "--output-file", type=FILE, help="Write the report to a file.")
 @click.option("--statistics", "as_statistics", is_flag=True, help="Counts per rule instead of findings.")
@@ -60,6 +62,7 @@ def command(
     start = time.monotonic()
     if output_file and not output_file.absolute().parent.is_dir():
         raise click.BadParameter(f"the folder of {output_file} does not exist", param_hint="'--output-file'")
+    gate = Gate.of(given, verify=program is not None, diff=diff)
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
     if program is not None:
@@ -73,18 +76,21 @@ def command(
         if fix:
             _prove(program, options, unsafe_fixes, quiet, verbose)
         return _verified(program, options, output_format, output_file, exit_zero, quiet, verbose)
+    options = options_of(**given)
+    if gate.show(options):
+        return 0
     if fix or diff:
         from gblint.cli.fix import fix_and_tell
         from gblint.fixing.plan import Choice
 
-        options = options_of(**given)
         repaired = fix_and_tell(options, Choice(unsafe=unsafe_fixes), diff, show_fixes, quiet)
         if diff or options.stdin is not None:
             return int(bool(repaired.new) and not exit_zero)
         outcome = repaired.after
     else:
         with progress_bar() as progress:
-            outcome = check(options_of(**given), progress)
+            outcome = check(options, progress)
+    gate.apply(outcome, options, quiet)
     for note in outcome.notes:
         warn(note)
     if verbose:
