@@ -16,6 +16,9 @@ _FILE_MODES = ("100644", "100755")  # not links, not submodules
 # A hook that runs gblint has these set for its own repository, which need not be the one that is looked at.
 _OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 
+# Nothing is to be run, and what git learns about times of files is not to be written into the index.
+_STILL = ("-c", "core.fsmonitor=false", "-c", "diff.autoRefreshIndex=false")
+
 
 class Past(NamedTuple):
     """How Python files were at a revision, as far as they differ now.
@@ -111,10 +114,8 @@ def _git(top: Path, *words: str, given: bytes = b"") -> bytes:
 
 
 def _run(top: Path, words: tuple[str, ...], given: bytes) -> subprocess.CompletedProcess[bytes]:
-    # Without optional locks git does not write what it learns into the index.
-    environment = {name: value for name, value in os.environ.items() if name not in _OF_HOOKS}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-    command = ["git", "-C", str(top), "-c", "core.fsmonitor=false", *words]
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_HOOKS} | {"LC_ALL": "C"}
+    command = ["git", "-C", str(top), *_STILL, *words]
     try:
         return subprocess.run(command, input=given, capture_output=True, env=environment, check=False)
     except OSError as error:

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from gblint.checking import Options, Outcome
+from gblint.gate import since
+from tests.conftest import finding
+
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 MODEL = """\
@@ -129,12 +133,14 @@ def test_a_root_that_moved_to_another_file(repo: Path, new) -> None:
 
 
 def test_nothing_of_the_repository_changes(repo: Path, new) -> None:
+    (repo / "beside.py").write_text("x = 1\n")
+    commit(repo)
     (repo / "model.py").write_text(MODEL + "\n")
     (repo / "tools.py").unlink()
     hook = repo / ".git/hooks/post-checkout"
     hook.write_text("#!/bin/sh\ntouch ran\n")
     hook.chmod(0o755)
-    os.utime(repo / "pyproject.toml", (1, 1))  # git would like to write the new time into its index
+    os.utime(repo / "beside.py", (1, 1))  # git would like to write the new time into its index
 
     def state() -> list[tuple[str, bytes]]:
         files = (p for p in repo.rglob("*") if p.is_file() and ".gblint_cache" not in p.parts)
@@ -166,6 +172,28 @@ def test_a_hooks_own_repository_does_not_mislead(repo: Path, new, monkeypatch) -
     monkeypatch.setenv("GIT_DIR", str(repo / "nowhere"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(repo / "no-index"))
     assert new() == []
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "new_rows"),
+    [
+        # Rows of findings that are shown, and of doubtful ones.
+        (([1], []), ([1], []), []),
+        (([], [1]), ([1], []), []),  # it has become surer
+        (([1], []), ([], [1]), []),
+        (([], [1]), ([2], [1]), [2]),
+        (([1], []), ([1], [2]), []),
+        (([1], []), ([1, 3], [2]), [3]),
+    ],
+)
+def test_doubtful_findings_are_there_too(repo: Path, monkeypatch, then, now, new_rows: list[int]) -> None:
+    def outcome(shown: list[int], doubtful: list[int]) -> Outcome:
+        findings, others = ([finding(repo / "model.py", row) for row in rows] for rows in (shown, doubtful))
+        return Outcome(findings=findings, doubtful=others, checked=[str(repo / "model.py")])
+
+    monkeypatch.setattr(since, "check", lambda *_: outcome(*then))
+    found = since.added(outcome(*now), Options(paths=(str(repo),)), "HEAD")
+    assert [f.row for f in found] == new_rows
 
 
 @pytest.mark.parametrize("rev", ["nope", "--all", "", "HEAD:model.py", "deadbeef"])
