@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -86,7 +86,7 @@ def analyze(
     settings: Settings,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
-    overlay: dict[Path, bytes] | None = None,
+    overlay: Mapping[Path, bytes | None] | None = None,
 ) -> Analysis:
     """Find where Dynamo would break the graph in `report_files`, seen in the context of `project_files`.
 
@@ -94,7 +94,8 @@ def analyze(
     project_files: every file of the project, so that roots in other files are seen; includes report_files.
     cache_dir: where index and results live between runs; None for no cache.
     progress: called with (units done, units in all, current file).
-    overlay: contents that stand in for files on disk (an editor's buffer, standard input).
+    overlay: contents that stand in for files on disk (an editor's buffer, standard input); None for a file that is
+        taken as not there.
     Nothing is imported or executed; a file that cannot be read or parsed becomes a Diagnostic.
     """
     from gblint.engine import run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -9,8 +10,20 @@ from pathlib import Path
 import msgspec
 
 from gblint.analysis import Analysis, Diagnostic, Progress, Settings, Stats, analyze
-from gblint.config import Config, ConfigFinder
-from gblint.discovery import Extent, Found, Patterns, absolute, discover, extent, forget, is_text, load_project
+from gblint.config import DEFAULT_EXCLUDE, Config, ConfigFinder
+from gblint.discovery import (
+    Extent,
+    Found,
+    Patterns,
+    Project,
+    absolute,
+    discover,
+    exclusions,
+    extent,
+    forget,
+    is_text,
+    load_project,
+)
 from gblint.environment import Environment, find_environment, pinned_torch
 from gblint.errors import GblintError, suggest
 from gblint.findings.finding import Finding
@@ -27,14 +40,16 @@ class Options(msgspec.Struct, kw_only=True):
     """What the command line says; None where it says nothing and the settings file of each project counts.
 
     stdin: content that stands in for the file `stdin_path`, instead of paths. overlay: contents that stand in for files
-    on disk. local: let the project's verdicts move confidences (see `gblint.findings.local`); without settings
-    (`isolated`) they never do.
+    on disk, or for files that are not there; absent: files on disk that are taken as not there. owner: "yours",
+    "library" or "all". ignore_noqa: comments silence nothing. local: let the project's verdicts move confidences (see
+    `gblint.findings.local`); without settings (`isolated`) they never do.
     """
 
     paths: tuple[str, ...] = (".",)
     stdin: bytes | None = None
     stdin_path: Path | None = None
     overlay: dict[Path, bytes] = {}
+    absent: frozenset[Path] = frozenset()
     config: Config | None = None
     isolated: bool = False
     layer: Layer = Layer()
@@ -45,6 +60,8 @@ class Options(msgspec.Struct, kw_only=True):
     target_torch: str | None = None
     min_confidence: float | None = None
     hot_only: bool = False
+    owner: str = "all"
+    ignore_noqa: bool = False
     all_fixes: bool = False
     cache_dir: Path | None = None
     no_cache: bool = False
@@ -80,7 +97,9 @@ class Outcome(msgspec.Struct):
     """What a run has to report.
 
     findings: those wanted, by file and row. doubtful: those below the minimum confidence (`min_confidence` is the
-    highest that was asked for); cold: how many `--hot-only` left out; silenced: how many a comment left out.
+    highest that was asked for); cold: how many `--hot-only` left out; foreign: how many `--owner` left out; aside: the
+    findings that these two left out; silenced: how many a comment left out; recorded: how many a baseline left out;
+    stale: how many findings a baseline records that are gone; older: how many were there at the revision `since`.
     checked: the files reported on. overlay: contents that stood in for files. calls: the call graph in packed parts
     (see `gblint.callgraph`). notes: one line each for what a reader has to know to trust the report.
     """
@@ -95,13 +114,24 @@ class Outcome(msgspec.Struct):
     notes: list[str] = []
     doubtful: list[Finding] = []
     cold: int = 0
+    foreign: int = 0
+    aside: list[Finding] = []
     silenced: int = 0
+    recorded: int = 0
+    stale: int = 0
+    older: int = 0
+    since: str = ""
     min_confidence: float = 0.0
 
     @property
     def low(self) -> int:
         """How many findings are below the minimum confidence."""
         return len(self.doubtful)
+
+    @property
+    def believed(self) -> list[Finding]:
+        """All findings of rules that are on and that no comment silences, shown or not."""
+        return [*self.findings, *self.doubtful, *self.aside]
 
 
 class _Group(msgspec.Struct):
@@ -126,7 +156,7 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     """
     forget()
     settings = Settled(options)
-    found = _stdin(options) if options.stdin is not None else discover(options.paths, settings.of)
+    found = _found(options, settings)
     outcome = Outcome(notes=list(found.warnings))
     if not found.files:
         outcome.notes.append(f"no Python files found under {', '.join(options.paths)}: nothing was checked")
@@ -224,9 +254,30 @@ def anchored(patterns: Iterable[str]) -> tuple[str, ...]:
     return tuple(str(Path.cwd() / p) if "/" in p.strip("/") else p for p in patterns)
 
 
-def _stdin(options: Options) -> Found:
-    path = options.stdin_path or Path.cwd() / "stdin.py"
-    return Found({path: path}, [])
+def files_of(options: Options) -> list[Path]:
+    """The files that a check would report on; raises GblintError as `check` does."""
+    forget()
+    return list(_found(options, Settled(options)).files)
+
+
+def _found(options: Options, settings: Settled) -> Found:
+    if options.stdin is not None:
+        path = options.stdin_path or Path.cwd() / "stdin.py"
+        return Found({path: path}, [])
+    given = [absolute(path) for path in options.paths]
+    added = _not_on_disk(options)
+    found = discover([text for text, path in zip(options.paths, given, strict=True) if path not in added], settings.of)
+    there = {file: origin for file, origin in found.files.items() if file not in options.absent}
+    for file in added:
+        origin = next((path for path in given if file.is_relative_to(path)), None)
+        if origin == file or (origin and not exclusions(settings.of(file.parent)).match_path(str(file))):
+            there[file] = origin
+    return Found({file: there[file] for file in sorted(there)} if added else there, found.warnings)
+
+
+def _not_on_disk(options: Options) -> list[Path]:
+    """Files that there are only in the overlay."""
+    return sorted(file for file in options.overlay if not os.path.lexists(file))
 
 
 # --------------------------------------------------------------------------------------------------------- analysis
@@ -266,10 +317,22 @@ def _analyse(group: _Group, options: Options, progress: Progress | None) -> tupl
     )
     cache_dir = None if options.no_cache else options.cache_dir or cache_folder(config, group.root)
     scope = Scope(place, len(project.files), len(group.files), settings, environment, cache_dir)
-    overlay = dict(options.overlay)
+    overlay: dict[Path, bytes | None] = {**options.overlay, **dict.fromkeys(options.absent)}
     if options.stdin is not None:
         overlay[group.files[0]] = options.stdin
-    return scope, analyze(group.files, project.files, settings, cache_dir, progress, overlay)
+    return scope, analyze(group.files, _of_project(project, group, options), settings, cache_dir, progress, overlay)
+
+
+def _of_project(project: Project, group: _Group, options: Options) -> list[Path]:
+    """The files of a project as the options have it: some of the overlay are not on disk, some on disk are absent."""
+    files = dict.fromkeys(file for file in project.files if file not in options.absent)
+    usual = Patterns(project.root, DEFAULT_EXCLUDE)
+    for file in _not_on_disk(options):
+        for part in group.extents:
+            near = any(file.parent == top if part.shallow else file.is_relative_to(top) for top in part.tops)
+            if near and not usual.match_path(str(file)):
+                files[file] = None
+    return list(files)
 
 
 def _fixing(config: Config, options: Options) -> tuple[tuple[str, str], ...]:
@@ -314,7 +377,8 @@ class _Filter:
     def take(self, analysis: Analysis) -> None:
         self._problems(analysis.diagnostics)
         wanted = [f for f in analysis.findings if self.wants(f.filename, f.code, f.name)]
-        judged = apply(wanted, analysis.suppressions, self._reportable)
+        comments = {} if self._options.ignore_noqa else analysis.suppressions
+        judged = apply(wanted, comments, self._reportable)
         self._outcome.silenced += len(judged.silenced)
         for finding in judged.kept:
             self._keep(finding)
@@ -324,8 +388,12 @@ class _Filter:
     def _keep(self, finding: Finding) -> None:
         if finding.confidence < self._config(finding.filename).min_confidence:
             self._outcome.doubtful.append(finding)
+        elif self._options.owner != "all" and (self._options.owner == "yours") != (finding.owner == "yours"):
+            self._outcome.foreign += 1
+            self._outcome.aside.append(finding)
         elif self._options.hot_only and not finding.hot:
             self._outcome.cold += 1
+            self._outcome.aside.append(finding)
         else:
             self._outcome.findings.append(finding)
 

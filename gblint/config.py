@@ -40,6 +40,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     select: None when not set, which means every rule. roots: names "pkg.model:Net.forward"; roots_mode: one of
     ROOTS_MODES. target_torch: "2.13", or None to go by the project's requirements. python: an environment's folder,
     its interpreter or its site-packages, or None to look for one. src: folders that first-party imports start from.
+    baseline: the file of findings that are not reported any more (see `gblint.gate.baseline`), None for none.
     fix_logging: what a fix does to a call that prints or logs, one of LOGGING_MODES. extend_safe_fixes,
     extend_unsafe_fixes: codemods and rules whose fixes are promoted to safe or demoted to unsafe.
     """
@@ -59,6 +60,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     python: str | None = None
     src: tuple[str, ...] = (".", "src")
     cache_dir: str = ".gblint_cache"
+    baseline: str | None = None
     fix_logging: str = "guard"
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
@@ -185,6 +187,7 @@ _PARSERS: dict[str, Callable[[object], Any]] = {
     "python": _string,
     "src": _strings,
     "cache-dir": _string,
+    "baseline": _string,
     "fix": _fix,
 }
 KEYS = tuple(_PARSERS)

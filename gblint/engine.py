@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ def run(
     settings: Settings,
     cache_dir: Path | None = None,
     progress: Progress | None = None,
-    overlay: dict[Path, bytes] | None = None,
+    overlay: Mapping[Path, bytes | None] | None = None,
 ) -> Analysis:
     """See `gblint.analysis.analyze`."""
     with _no_collector(), _deep_recursion():
@@ -59,7 +59,11 @@ class Engine:
     """One analysis of one project."""
 
     def __init__(
-        self, project_files: list[Path], settings: Settings, cache_dir: Path | None, overlay: dict[Path, bytes] | None
+        self,
+        project_files: list[Path],
+        settings: Settings,
+        cache_dir: Path | None,
+        overlay: Mapping[Path, bytes | None] | None,
     ) -> None:
         self.settings = settings
         self.cache = IndexCache(cache_dir) if cache_dir is not None else None

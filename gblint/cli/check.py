@@ -11,15 +11,17 @@ import click
 
 from gblint.checking import Options, check
 from gblint.cli.analysis_options import analysis_options, describe, options_of
+from gblint.cli.gate import Gate, WithReason, gate_options
 from gblint.cli.main import warn
 from gblint.cli.outputs import Output, output_options, outputs_of, write_reports
 from gblint.cli.progress import progress_bar
 from gblint.report import FORMATS, STATISTICS
 
 
-@click.command("check")
+@click.command("check", cls=WithReason)
 @analysis_options
 @output_options(FORMATS)
+@gate_options
 @click.option("--statistics", "as_statistics", is_flag=True, help="Counts per rule instead of findings.")
 @click.option("--fix", is_flag=True, help="Repair what can be repaired safely, and report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: repairs that are right only in the usual case as well.")
@@ -61,6 +63,7 @@ def command(
     reports = STATISTICS if as_statistics else FORMATS
     if missing := [output.format for output in outputs if output.format not in reports]:
         raise click.UsageError(f"--statistics has no format {missing[0]}")
+    gate = Gate.of(given, verify=program is not None, diff=diff)
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
     if program is not None:
@@ -74,18 +77,21 @@ def command(
         if fix:
             _prove(program, options, unsafe_fixes, quiet, verbose)
         return _verified(program, options, outputs, exit_zero, quiet, verbose)
+    options = options_of(**given)
+    if gate.show(options):
+        return 0
     if fix or diff:
         from gblint.cli.fix import fix_and_tell
         from gblint.fixing.plan import Choice
 
-        options = options_of(**given)
         repaired = fix_and_tell(options, Choice(unsafe=unsafe_fixes), diff, show_fixes, quiet)
         if diff or options.stdin is not None:
             return int(bool(repaired.new) and not exit_zero)
         outcome = repaired.after
     else:
         with progress_bar() as progress:
-            outcome = check(options_of(**given), progress)
+            outcome = check(options, progress)
+    gate.apply(outcome, options, quiet)
     for note in outcome.notes:
         warn(note)
     if verbose:

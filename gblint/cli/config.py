@@ -26,7 +26,12 @@ def command(path: Path, file: Path | None, isolated: bool) -> int:
         raise GblintError(f"no such file or directory: {path}")
     place = absolute(path)
     folder = place if place.is_dir() else place.parent
-    config = ConfigFinder(read_fixed_config(file), isolated).for_folder(folder)
+    print_out(settings_text(ConfigFinder(read_fixed_config(file), isolated).for_folder(folder), folder))
+    return 0
+
+
+def settings_text(config: Config, folder: Path) -> str:
+    """Settings as a file would have them, with what they lead to in a folder as comments."""
     root = project_root(folder)
     environment = find_environment(config, root or folder)
     found = ", ".join(map(str, environment.site_packages))
@@ -38,8 +43,7 @@ def command(path: Path, file: Path | None, isolated: bool) -> int:
         f"# cache: {cache_folder(config, root)}",
         *(f"{key} = {_toml(_value(config, key))}" for key in KEYS if _value(config, key) is not None),
     ]
-    print_out("\n".join(lines) + "\n")
-    return 0
+    return "\n".join(lines) + "\n"
 
 
 def _value(config: Config, key: str) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from gblint.cli.main import print_out
+from gblint.cli.rules import listing
 from gblint.codemod_api import Codemod
 from gblint.errors import GblintError, suggest
 from gblint.registry import documentation, load_codemods, load_rules
@@ -17,7 +18,7 @@ def command(rule: str | None) -> int:
     """Explain RULE, a code such as GB0059 or a name, or a codemod by its name. Without one, list all rules."""
     rules = load_rules()
     if rule is None:
-        print_out("".join(f"{r.meta.code}  {r.meta.slug}: {r.meta.summary}\n" for r in rules))
+        print_out(listing())
         return 0
     found = [r for r in rules if rule.upper() == r.meta.code or rule.lower() == r.meta.slug]
     codemods = [c for c in load_codemods() if rule.lower() == c.meta.name]

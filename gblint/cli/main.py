@@ -27,6 +27,7 @@ COMMANDS = {
     "calibrate": "Show how well confidences hold in a project, by its verdicts.",
     "bench": "Measure what compiling costs in a command, or in two.",
     "report": "Write up a graph break for an issue at PyTorch.",
+    "rules": "List all rules.",
     "explain": "Explain a rule, or list all of them.",
     "graph": "Draw the calls from compiled roots, with the breaks in them.",
     "config": "Show the settings that hold for a path.",

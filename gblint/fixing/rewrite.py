@@ -30,6 +30,25 @@ def replace_file(path: str, old: bytes, new: bytes) -> None:
         raise GblintError(f"{path}: cannot be written: {error.strerror or error}; left as it is") from error
 
 
+def create_file(path: str, data: bytes) -> None:
+    """Write a file that is not there yet, whole or not at all; raises GblintError, also when it has come meanwhile."""
+    temporary = f"{path}.{os.getpid()}.gblint"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.lexists(path):
+            raise GblintError(f"{path}: was written while gblint was at work; left as it is", "run gblint again")
+        os.replace(temporary, path)
+    except OSError as error:
+        raise GblintError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+    _keep_entry(os.path.dirname(path))
+
+
 def _swap(target: str, new: bytes) -> None:
     folder, name = os.path.split(target)
     handle, temporary = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".gblint", dir=folder)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from functools import cached_property
 from hashlib import blake2b
 
@@ -30,14 +31,15 @@ class Layout:
 
     files: absolute paths of the project's files.
     search_paths: folders that absolute imports are looked up in after the project, as sys.path is.
+    absent: files that are not there, whatever the disk says.
     """
 
-    def __init__(self, files: list[str], search_paths: list[str]) -> None:
+    def __init__(self, files: list[str], search_paths: list[str], absent: Iterable[str] = ()) -> None:
         self.files = files
         self.search_paths = search_paths
         self._roots = frozenset(search_paths)
         self._packages: dict[str, str] = {}
-        self._is_file: dict[str, bool] = dict.fromkeys(files, True)
+        self._is_file: dict[str, bool] = dict.fromkeys(files, True) | dict.fromkeys(absent, False)
         self._found: dict[tuple[str, str], str] = {}
 
     def name(self, path: str) -> tuple[str, str]:

@@ -69,7 +69,8 @@ class Project:
     files: the project's own files.
     search_paths: folders of installed libraries, in the order of sys.path.
     cache: indexes of earlier runs, or None.
-    overlay: contents that stand in for files on disk (an editor's buffer, standard input).
+    overlay: contents that stand in for files on disk (an editor's buffer, standard input); None for a file that is
+        taken as not there.
     """
 
     def __init__(
@@ -77,13 +78,15 @@ class Project:
         files: list[Path],
         search_paths: list[Path],
         cache: IndexCache | None = None,
-        overlay: Mapping[Path, bytes] | None = None,
+        overlay: Mapping[Path, bytes | None] | None = None,
     ) -> None:
         self.files = list(dict.fromkeys(map(os.path.abspath, files)))
         self._own = frozenset(self.files)
         self.cache = cache
-        self.layout = Layout(self.files, [os.path.abspath(path) for path in search_paths])
-        self._overlay = {os.path.abspath(path): data for path, data in (overlay or {}).items()}
+        given = {os.path.abspath(path): data for path, data in (overlay or {}).items()}
+        self._overlay = {path: data for path, data in given.items() if data is not None}
+        absent = given.keys() - self._overlay.keys()
+        self.layout = Layout(self.files, [os.path.abspath(path) for path in search_paths], absent)
         self._infos: dict[str, ModuleInfo] = {}
         self._digests: dict[str, str] = {}
         self._lines: OrderedDict[str, list[str]] = OrderedDict()

@@ -40,6 +40,15 @@ def find_suppressions(lines: list[str], tree: ast.Module) -> list[Suppression]:
     return found
 
 
+def listing(comment: str) -> tuple[int, bool] | None:
+    """Where the list in the brackets of a `# gblint: ignore[…]` comment ends, and whether anything is in it; None for a
+    comment without one."""
+    ours = _GBLINT.search(comment)
+    if not ours or not ours["bracket"]:
+        return None
+    return ours.start("listed") + len(ours["listed"].rstrip(" ,")), bool(_split(ours["listed"]))
+
+
 def _comment(lines: list[str], row: int) -> str:
     """The comment in one row of a statement, "" if what looks like one is part of a string."""
     try:

@@ -46,10 +46,17 @@ def _left_out(outcome: Outcome) -> list[str]:
         if outcome.low
         else "",
         f"{outcome.cold:,} off the hot paths" if outcome.cold else "",
+        f"{outcome.foreign:,} in code of others than --owner names" if outcome.foreign else "",
         f"{outcome.silenced:,} silenced by comments" if outcome.silenced else "",
+        f"{outcome.recorded:,} in the baseline" if outcome.recorded else "",
+        f"{outcome.older:,} there before, at {printable(outcome.since)}" if outcome.older else "",
     ]
     text = ", ".join(p for p in parts if p)
-    return [f"Not shown: {text}."] if text else []
+    lines = [f"Not shown: {text}."] if text else []
+    if outcome.stale:
+        gone = plural(outcome.stale, "entry of the baseline is", "entries of the baseline are")
+        lines.append(f"{gone} no longer needed: --update-baseline drops {'it' if outcome.stale == 1 else 'them'}.")
+    return lines
 
 
 def _looked_at(outcome: Outcome) -> str:

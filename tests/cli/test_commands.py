@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,17 @@ def test_explain(gblint) -> None:
     assert "Why Dynamo breaks:" in page
     assert "Instead: " in page
     assert page in gblint("explain", "gb0170").out
+
+
+def test_rules(gblint) -> None:
+    listed = gblint("rules").out
+    assert listed == gblint("explain").out
+    rules = json.loads(gblint("rules", "--output-format", "json").out)
+    assert [f"{r['code']}  {r['name']}: {r['summary']}" for r in rules] == listed.splitlines()
+    (printing,) = [r for r in rules if r["name"] == "print-call"]
+    assert "reorder-logging" in printing["codemods"]
+    assert printing["url"].endswith("/gb0059.html")
+    assert all(r["advice"] and r["torch"] for r in rules)
 
 
 def test_config_shows_what_holds(project, gblint) -> None:
