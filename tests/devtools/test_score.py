@@ -78,7 +78,7 @@ def test_unknown_part(corpus: Path) -> None:
     result = run(corpus, "smal")
     assert result.exit_code == 2
     assert "no smal in" in result.output
-    assert "there: small, modeling, libraries" in result.output
+    assert "there: small, torch-2.13, modeling, libraries" in result.output
 
 
 def test_a_figure_that_is_absent_is_below_its_floor() -> None:
