@@ -14,7 +14,7 @@ Instead:
 Fix:
     Pass a Python number, or use the operator on tensors (`t ** 2` for `pow(t, 2)`).
 Torch versions:
-    Every release. `pow` no longer breaks in 2.14; there `range` of a tensor is GB0124 and `str` GB0569.
+    Until 2.13 under this id; since 2.14 GB0124, `str` GB0569, and `pow` does not break.
 Limits:
     `int`, `float` and `bool` of a tensor are GB0124; `abs`, `max`, `min`, `sum`, `len` and `round` do not break.
 """
@@ -45,6 +45,7 @@ class BuiltinOnTensor(Rule):
         category="supportable",
         advice="Pass a Python number or a size, or use the tensor operation of the same meaning.",
         torch=">=2.8,<2.14",
+        renamed=((">=2.14", "GB0124"),),
     )
     calls = (
         "builtins.range", "builtins.pow", "builtins.str", "builtins.complex", "builtins.bin", "builtins.hex",
@@ -154,8 +155,11 @@ caught(torch.ones(2))
         if not certainty:
             return None
         name = event.callee.removeprefix("builtins.")
+        if name == "pow" and context.torch >= (2, 14):
+            return None
         message = f"`{context.text(event.node)}` gives `{name}` a tensor, whose value is not known while tracing"
-        return Break(message, certainty, about=as_tensor(best))
+        text = name == "str" and context.torch >= (2, 14)
+        return Break(message, certainty, about=as_tensor(best), code="GB0569" if text else "")
 
 
 def _holder(value: Value) -> Value:

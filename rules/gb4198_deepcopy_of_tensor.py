@@ -11,7 +11,8 @@ Instead:
 Fix:
     Use `t.clone()` (with `.detach()`) for tensors, copy modules before compiling.
 Torch versions:
-    Since 2.12 under this id; before, GB0007.
+    Since 2.12 under this id; before, GB0179, whatever is copied. A module that is no attribute of one is GB0116 since
+    2.14.
 Limits:
     Copies of plain Python objects are fine. A module without parameters is GB0008.
 """
@@ -46,6 +47,7 @@ class DeepcopyOfTensor(Rule):
         category="supportable",
         advice="Clone the tensors, or copy modules before compiling.",
         torch=">=2.12",
+        renamed=(("<2.12", "GB0179"),),
     )
     calls = ("copy.deepcopy", "torch.Tensor.__deepcopy__")
     BREAKS = (
@@ -108,6 +110,8 @@ copied(torch.rand(3))
     def on_call(self, event: Call, context: Context) -> Break | None:
         subject = event.receiver if event.receiver is not None else event.argument(0, "x")
         found = _holds_tensor(subject, DEPTH) if subject is not None else None
+        if found is None and context.torch < (2, 12):
+            return Break(f"`{context.text(event.node)}` makes a deep copy, which Dynamo does not trace", result=subject)
         if found is None:
             return None
         certainty = tensor_certainty(found) or 0.9
