@@ -381,9 +381,9 @@ def wanted(options: Options) -> Callable[[str, str, str], bool]:
 
 def _doubts(scopes: Iterable[Scope]) -> Iterator[str]:
     """What makes the answer worth less than it looks: silence must not look like success."""
-    from gblint.knowledge import available
+    from gblint.knowledge import measured
 
-    known = available()
+    known = measured()
     for scope in scopes:
         if not scope.roots:
             yield _no_roots(scope)
