@@ -5,14 +5,17 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from gblint.checking import Options, Outcome, check
 from gblint.cli.analysis_options import FILE, analysis_options, describe, options_of
 from gblint.cli.main import colour_of, print_out, warn
+from gblint.cli.options import RELEASE
 from gblint.cli.progress import progress_bar
 from gblint.report import FORMATS, STATISTICS, Report, Style
 
@@ -22,6 +25,12 @@ from gblint.report import FORMATS, STATISTICS, Report, Style
 @click.option("--output-format", type=click.Choice(list(FORMATS)), default="full", show_default=True)
 @click.option("-o", "--output-file", type=FILE, help="Write the report to a file.")
 @click.option("--statistics", "as_statistics", is_flag=True, help="Counts per rule instead of findings.")
+@click.option(
+    "--compare-torch",
+    type=RELEASE,
+    metavar="X.Y",
+    help="Report what changes under that release, instead of the findings.",
+)
 @click.option("--fix", is_flag=True, help="Repair what can be repaired safely, and report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: repairs that are right only in the usual case as well.")
 @click.option("--show-fixes", is_flag=True, help="With --fix: list the repairs made (--verify always does).")
@@ -39,6 +48,7 @@ def command(
     output_format: str,
     output_file: Path | None,
     as_statistics: bool,
+    compare_torch: str | None,
     fix: bool,
     unsafe_fixes: bool,
     show_fixes: bool,
@@ -54,7 +64,8 @@ def command(
 
     With `-` for a path, source is read from standard input.
 
-    Exits with 0 if there is nothing to report, 1 if there is, 2 if gblint could not do its work.
+    Exits with 0 if there is nothing to report, 1 if there is, 2 if gblint could not do its work. With --compare-torch a
+    change is what there is to report.
     """
     gc.disable()  # the process ends with the report, and a collection of all that the analysis made takes seconds
     start = time.monotonic()
@@ -62,6 +73,10 @@ def command(
         raise click.BadParameter(f"the folder of {output_file} does not exist", param_hint="'--output-file'")
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
+    if compare_torch is not None:
+        if fix or diff or as_statistics or program is not None:
+            raise click.UsageError("--compare-torch excludes --fix, --diff, --statistics and --verify")
+        return _compared(options_of(**given), compare_torch, output_format, output_file, exit_zero, quiet)
     if program is not None:
         if diff or as_statistics:
             raise click.UsageError(
@@ -95,6 +110,24 @@ def command(
     return int(bool(outcome.findings or outcome.problems) and not exit_zero)
 
 
+def _compared(
+    options: Options, release: str, output_format: str, output_file: Path | None, exit_zero: bool, quiet: bool
+) -> int:
+    """Check under both releases and report what differs."""
+    from gblint.comparing import compare
+    from gblint.report import COMPARISONS
+
+    with progress_bar() as progress:
+        before = check(options, progress)
+        after = check(msgspec.structs.replace(options, target_torch=release), progress)
+    for note in dict.fromkeys([*before.notes, *after.notes]):
+        warn(note)
+    comparison = compare(before, after)
+    render = COMPARISONS[output_format]
+    _write(lambda style: render(comparison, style), output_file, quiet)
+    return int(comparison.differs and not exit_zero)
+
+
 def _prove(program: str, options: Options, unsafe: bool, quiet: bool, verbose: bool) -> None:
     """Repair what a command given as one text approves, as `gblint fix --verify` does."""
     from gblint.cli.fix import prove_and_tell
@@ -126,7 +159,11 @@ def _verified(
 
 
 def _report(outcome: Outcome, render: Report, file: Path | None, quiet: bool) -> None:
+    _write(lambda style: render(outcome, style), file, quiet)
+
+
+def _write(render: Callable[[Style], str], file: Path | None, quiet: bool) -> None:
     if file:
-        file.write_text(render(outcome, Style(summary=not quiet)), "utf-8", "backslashreplace")
+        file.write_text(render(Style(summary=not quiet)), "utf-8", "backslashreplace")
     else:
-        print_out(render(outcome, Style(colour_of(sys.stdout), not quiet)))
+        print_out(render(Style(colour_of(sys.stdout), not quiet)))
