@@ -49,7 +49,6 @@ FAMILIES = (
     "gzip.", "base64.", "binascii.", "signal.", "atexit.", "cmath.", "posix.", "_thread.", "resource.",
 )  # fmt: skip
 CLOCK = "GB9193"  # since 2.15 the id of functions that read a clock
-SKIPPED_BEFORE_2_14 = frozenset({"random.random", "random.shuffle", "random.seed"})
 
 
 class SkippedCall(Rule):
@@ -224,8 +223,6 @@ step(torch.ones(2), "ab")
     def skips(self, callee: str, context: Context) -> bool:
         """Whether a call breaks here: what was measured counts, else the families and lists above."""
         if callee in ELSEWHERE or callee.startswith(("torch.", "hashlib.HASH.")):
-            return False
-        if callee in SKIPPED_BEFORE_2_14 and context.torch >= (2, 14):
             return False
         verdict = context.knowledge.verdict(callee)
         if verdict is not None:

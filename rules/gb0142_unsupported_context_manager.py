@@ -17,8 +17,8 @@ Instead:
 Fix:
     Enter the manager outside the compiled function, or make the object inside it (`with Scope():`).
 Torch versions:
-    Every release. Since 2.14 objects of own classes and of `@contextmanager` may be passed in, and managers that break
-    for another reason no longer break for this one as well; in 2.9 `suppress` and `ExitStack` cannot be entered.
+    Every release. Since 2.14 objects of own classes and of `@contextmanager` may come from outside. In 2.9 `suppress`
+    and `ExitStack` cannot be entered.
 Limits:
     `autocast`, `record_function` and `nullcontext` objects may come from outside. `no_grad()`, `suppress`,
     `ExitStack`, profilers and user classes made in the region do not break.
@@ -57,7 +57,9 @@ BROKEN = frozenset(
 # Since 2.14 entering these breaks for another reason only.
 ENTERED = ("contextlib.closing", "contextlib.redirect_stdout", "contextlib.redirect_stderr",
            "torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu")  # fmt: skip
-BROKEN_IN_2_9 = frozenset({"contextlib.suppress", "contextlib.ExitStack"})
+BROKEN_IN_2_9 = ("contextlib.suppress", "contextlib.ExitStack")
+CODES_SINCE_2_14 = {"torch.random.fork_rng": "GB0007", "torch.no_grad": "GB0008", "torch.enable_grad": "GB0008",
+                    "torch.inference_mode": "GB0008", "torch.set_grad_enabled": "GB0008"}  # fmt: skip
 MAY_COME_FROM_OUTSIDE = ("torch.autocast", "torch.amp.", "torch.cuda.amp.", "torch.profiler.record_function",
                          "torch.autograd.profiler.record_function", "contextlib.nullcontext", "contextlib.suppress",
                          "warnings.catch_warnings")  # fmt: skip
@@ -217,16 +219,14 @@ with LOCK:
         if not certainty:
             return None
         message = f"Dynamo cannot enter the context manager `{context.text(event.node)}`"
-        code = "GB0007" if event.callee == "torch.random.fork_rng" and context.torch >= (2, 14) else ""
+        code = CODES_SINCE_2_14.get(event.callee, "") if context.torch >= (2, 14) else ""
         return Break(message, certainty, about=event.manager, fatal=True, code=code)
 
     def _certainty(self, event: Enter, context: Context) -> float:
         name = event.callee
         if name in ENTERED and context.torch >= (2, 14):
             return 0.0
-        if name in BROKEN_IN_2_9 and context.torch < (2, 10):
-            return 1.0
-        if name in LOCKS or name in FILES or name in BROKEN:
+        if name in LOCKS or name in FILES or name in BROKEN or (name in BROKEN_IN_2_9 and context.torch < (2, 10)):
             return 1.0
         measured = context.knowledge.context_managers.get(name)
         if measured is not None and measured != "ok":

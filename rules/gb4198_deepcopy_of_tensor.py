@@ -11,8 +11,7 @@ Instead:
 Fix:
     Use `t.clone()` (with `.detach()`) for tensors, copy modules before compiling.
 Torch versions:
-    Since 2.12 under this id; before, GB0179, whatever is copied. A module that is no attribute of one is GB0116 since
-    2.14.
+    Since 2.12 under this id; before, GB0179, whatever is copied. A module that holds modules is GB0116 since 2.14.
 Limits:
     Copies of plain Python objects are fine. A module without parameters is GB0008.
 """
@@ -35,6 +34,7 @@ from gblint.rule_api import (
 )
 
 DEPTH = 4
+CONTAINERS = ("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
 
 
 class DeepcopyOfTensor(Rule):
@@ -116,7 +116,16 @@ copied(torch.rand(3))
             return None
         certainty = tensor_certainty(found) or 0.9
         message = f"`{context.text(event.node)}` copies a tensor object, which Dynamo does not trace"
-        return Break(message, certainty, about=as_tensor(found), result=subject)
+        code = "GB0116" if context.torch >= (2, 14) and _holds_modules(subject) else ""
+        return Break(message, certainty, about=as_tensor(found), result=subject, code=code)
+
+
+def _holds_modules(value: Value | None) -> bool:
+    if not isinstance(value, Instance):
+        return False
+    if value.base in CONTAINERS:
+        return True
+    return any(isinstance(part, Instance) and part.base.startswith("torch.nn.") for part in value.attrs.values())
 
 
 def _holds_tensor(value: Value, depth: int) -> Value | None:
