@@ -14,7 +14,7 @@ Fix:
     Keep the value as a 0-d tensor, take it outside the compiled region and pass it in, or set
     `torch._dynamo.config.capture_scalar_outputs = True` if it is used as a size or in arithmetic.
 Torch versions:
-    Every release. A membership test is GB0170 from 2.10 to 2.12, GB0088 before.
+    Every release. A membership test is GB0170 from 2.10 to 2.12, GB0088 before; `bool(t)` is GB0059 until 2.9.
 Limits:
     Numbers read from NumPy arrays are GB0033, `range(t)` is GB0059.
 """
@@ -140,7 +140,8 @@ captured(torch.rand(4), torch.tensor(2))
         kind = CONVERSIONS.get(event.callee) or (tensor.dtype if tensor is not None else "") or "number"
         message = f"`{context.text(event.node)}` needs the value of a tensor, which is not known while tracing"
         result = Plain(kind) if event.callee != "itertools.islice" else None
-        return Break(message, certainty, about=tensor, result=result)
+        code = "GB0059" if event.callee == "builtins.bool" and context.torch < (2, 10) else ""
+        return Break(message, certainty, about=tensor, result=result, code=code)
 
     def on_compare(self, event: Compare, context: Context) -> Break | None:
         certainty = tensor_certainty(event.right)

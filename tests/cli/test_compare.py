@@ -96,3 +96,22 @@ def test_another_cost_is_a_change_and_another_rule_at_the_place_too() -> None:
     text = COMPARISONS["full"](result, Style())
     assert "(splits-graph before)" in text
     assert "GB0002 two" in text
+
+
+def test_rules_are_selected_by_the_ids_of_the_target(project, gblint) -> None:
+    project({"a.py": SOURCE})
+
+    def codes(release: str, selected: str) -> list[str]:
+        options = ("--target-torch", release, "--select", selected, "--output-format", "json", "--no-cache")
+        return [f["code"] for f in json.loads(gblint("check", *options).out)]
+
+    assert codes("2.14", "GB9493") == ["GB9493"]
+    assert codes("2.14", "GB0811") == []
+    assert codes("2.13", "GB0811") == ["GB0811"]
+    assert codes("2.14", "iterator-from-outside") == ["GB9493"]
+
+
+def test_explain_knows_the_ids_of_all_releases(gblint) -> None:
+    page = gblint("explain", "GB9493").out
+    assert "iterator-from-outside" in page
+    assert "torch >=2.13,<2.14; >=2.14 as GB9493; <2.13 as GB0156." in page
