@@ -115,3 +115,9 @@ def test_explain_knows_the_ids_of_all_releases(gblint) -> None:
     page = gblint("explain", "GB9493").out
     assert "iterator-from-outside" in page
     assert "torch >=2.13,<2.14; >=2.14 as GB9493; <2.13 as GB0156." in page
+
+
+def test_what_was_measured_of_a_builtin_is_not_said_of_every_call(project, gblint) -> None:
+    """2.11 breaks at some calls of `repr` and `next`; these it traces."""
+    project({"a.py": "import torch\n\n\n@torch.compile\ndef f(x):\n    return x * len(repr(3)) * next(iter([1, 2]))\n"})
+    assert gblint("check", "--target-torch", "2.11", "--quiet", "--no-cache").out == ""
