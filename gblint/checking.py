@@ -199,7 +199,7 @@ def check_selectors(choice: Layer | Config, per_file: Iterable[tuple[str, tuple[
         return  # the rules need not be loaded to know these
     from gblint.registry import load_rules
 
-    rules = {(r.meta.code, r.meta.slug) for r in load_rules()} | set(OWN_RULES.items())
+    rules = {(code, r.meta.slug) for r in load_rules() for code in r.meta.codes} | set(OWN_RULES.items())
     for name in sorted(names):
         if not any(strength((name,), code, slug) for code, slug in rules):
             slugs = sorted(slug for _, slug in rules)
@@ -449,9 +449,9 @@ def wanted(options: Options) -> Callable[[str, str, str], bool]:
 
 def _doubts(scopes: Iterable[Scope]) -> Iterator[str]:
     """What makes the answer worth less than it looks: silence must not look like success."""
-    from gblint.knowledge import available
+    from gblint.knowledge import measured
 
-    known = available()
+    known = measured()
     for scope in scopes:
         if not scope.roots:
             yield _no_roots(scope)

@@ -63,6 +63,7 @@ from gblint.interpreter.values import (
     type_name,
 )
 from gblint.knowledge.packages import SKIPPED_PACKAGES
+from gblint.ranges import applies
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -87,7 +88,9 @@ class RuleMeta:
 
     code: PyTorch's graph-break id. slug: names the bad pattern, kebab-case. summary: one line.
     category: Dynamo's hint class. since: gblint release that added it.
-    torch: the releases it holds for, as a PEP 440 specifier (">=2.8", ">=2.8,<2.15").
+    torch: the releases that report it under `code`, as a PEP 440 specifier (">=2.8", ">=2.8,<2.15").
+    renamed: other releases that break alike, and the id they report it under: (specifier, id), the first that holds
+        counts. An empty id: that release gives none, and `code` stands for it.
     advice: what to write instead, one sentence (shown in the report).
     confidence: prior probability that a fully certain finding is right, used until the fitted table knows the rule.
     """
@@ -98,13 +101,36 @@ class RuleMeta:
     category: Category
     advice: str
     torch: str = ">=2.8"
+    renamed: tuple[tuple[str, str], ...] = ()
     since: str = "0.1"
     confidence: float = 0.9
 
     @property
     def url(self) -> str:
         """PyTorch's own page about the graph break."""
-        return f"https://meta-pytorch.org/compile-graph-break-site/gb/{self.code.lower()}.html"
+        return url_of(self.code)
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The ids it has in any release."""
+        return frozenset({self.code, *(code for _, code in self.renamed if code)})
+
+    @property
+    def releases(self) -> str:
+        """The releases in words: "torch >=2.13; >=2.10,<2.13 as GB0007"."""
+        others = (f"; {where} {f'as {code}' if code else 'without an id'}" for where, code in self.renamed)
+        return f"torch {self.torch}{''.join(others)}"
+
+    def code_in(self, release: tuple[int, int]) -> str:
+        """The id that a release reports the break under; "" where it does not break."""
+        if applies(self.torch, release):
+            return self.code
+        return next((code or self.code for where, code in self.renamed if applies(where, release)), "")
+
+
+def url_of(code: str) -> str:
+    """PyTorch's own page about a graph break."""
+    return f"https://meta-pytorch.org/compile-graph-break-site/gb/{code.lower()}.html"
 
 
 _WITH_FULLGRAPH = frozenset({"capture_scalar_outputs", "capture_dynamic_output_shape_ops"})

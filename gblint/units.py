@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from operator import eq, ge, gt, le, lt, ne
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -217,7 +216,7 @@ class Worker:
 
             knowledge = load(self.settings.target_torch)
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
-            rules = [rule() for rule in load_rules() if applies(rule.meta.torch, (major, minor))]
+            rules = [rule() for rule in load_rules() if rule.meta.code_in((major, minor))]
             context = Context(knowledge, (major, minor), {})
             table, forest = RuleTable(rules, knowledge), Forest()
             summaries: Summaries | None = None
@@ -286,25 +285,6 @@ def _set(info: ModuleInfo, everywhere: bool = False) -> dict[str, str]:
 def _in_function(info: ModuleInfo, row: int) -> bool:
     """Whether a row is code that runs only when somebody calls it."""
     return any(f.start <= row <= f.end for f in info.functions)
-
-
-_OPERATORS = {">=": ge, ">": gt, "<=": le, "<": lt, "==": eq, "!=": ne}
-
-
-def applies(specifier: str, release: tuple[int, int]) -> bool:
-    """Whether a rule's torch range holds for a minor release: comma-separated `>=2.8`, `<2.15`, `==2.13`.
-
-    Raises ValueError if the range says something else.
-    """
-    for part in specifier.split(","):
-        text = part.strip()
-        operator = text.rstrip("0123456789. ")
-        if operator not in _OPERATORS:
-            raise ValueError(f"torch range {specifier!r}: write parts like '>=2.8', with one of {' '.join(_OPERATORS)}")
-        wanted = tuple(int(n) for n in text[len(operator) :].split(".")[:2])
-        if not _OPERATORS[operator](release, wanted):
-            return False
-    return True
 
 
 def settings_key(settings: Settings) -> str:

@@ -18,7 +18,7 @@ Fix:
     Do not override `__init__` of an exception (arguments end up in `args`), or raise it outside the compiled
     region. For other slots, write the comparison or the text yourself.
 Torch versions:
-    Every release.
+    Every release; methods of exceptions are traced since 2.15.
 Limits:
     `super().__init__()`, `__setattr__`, `__getattribute__`, `__new__` and `__delattr__` of plain classes, and
     methods of `dict`, `list`, `set`, `OrderedDict` do not break. `Exception.__init__(self, …)` without `super()`
@@ -178,7 +178,8 @@ step(torch.ones(2))
         if owner == "builtins.object":
             breaks = name in OBJECT_SLOTS
         elif owner.startswith("builtins."):
-            breaks = owner.endswith(("Exception", "Error", "Warning")) and name in EXCEPTION_SLOTS
+            exception = owner.endswith(("Exception", "Error", "Warning"))
+            breaks = exception and name in EXCEPTION_SLOTS and context.torch < (2, 15)
         else:
             breaks = True
         if not breaks:

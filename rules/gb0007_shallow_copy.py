@@ -11,7 +11,7 @@ Instead:
 Fix:
     Use `list(x)`, `dict(x)`, `set(x)` or `x.copy()`, which Dynamo traces.
 Torch versions:
-    Every release.
+    Every release; until 2.12 a copy of anything breaks.
 Limits:
     A copy of a number, string, tuple, `OrderedDict` or object of a class does not break; of a tensor it is GB0208, of a
     module GB0008. `copy.deepcopy` of tensors or modules is GB4198.
@@ -89,9 +89,9 @@ step(torch.ones(2), Store())
 
     def on_call(self, event: Call, context: Context) -> Break | None:
         kinds = {kind for kind in map(_kind, members(event.args[0])) if kind} if event.args else set()
-        if not kinds:
+        if not kinds and (context.torch >= (2, 13) or not event.args):
             return None
-        name = sorted(kinds)[0]
+        name = sorted(kinds)[0] if kinds else "value"
         return Break(f"`{context.text(event.node)}` copies a {name} through a C function that Dynamo skips", 0.95)
 
 

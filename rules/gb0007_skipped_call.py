@@ -19,7 +19,8 @@ Fix:
     Do it outside the compiled function and pass the result in; wrap C++ extensions as `torch.library.custom_op`;
     use `torch.rand` for random numbers, a table or a cached value for what does not change.
 Torch versions:
-    Every release. `random.random`, `random.shuffle` and `random.seed` no longer break in 2.14.
+    Every release. `random.random`, `random.shuffle` and `random.seed` no longer break in 2.14; reading a clock is
+    GB9193 since 2.15.
 Limits:
     `random.uniform` / `randint` / `randrange`, reads of the environment, `os.path.join` and other pure text
     functions, `importlib.util.find_spec`, `math.*`, `itertools.*` and `functools.*` do not break.
@@ -47,7 +48,7 @@ FAMILIES = (
     "time.", "random.", "os.", "sys.", "gc.", "subprocess.", "shutil.", "pickle.", "uuid.", "hashlib.", "zlib.",
     "gzip.", "base64.", "binascii.", "signal.", "atexit.", "cmath.", "posix.", "_thread.", "resource.",
 )  # fmt: skip
-SKIPPED_BEFORE_2_14 = frozenset({"random.random", "random.shuffle", "random.seed"})
+CLOCK = "GB9193"  # since 2.15 the id of functions that read a clock
 
 
 class SkippedCall(Rule):
@@ -216,17 +217,16 @@ step(torch.ones(2), "ab")
         name = event.name or event.callee
         if event.callee.startswith("mark:"):
             return Break(f"`{context.text(event.node)}` calls `{name}`, which is kept out of graphs by the project")
-        return Break(f"`{context.text(event.node)}` calls `{name}`, which Dynamo never traces")
+        code = CLOCK if context.knowledge.verdict(event.callee) == CLOCK else ""
+        return Break(f"`{context.text(event.node)}` calls `{name}`, which Dynamo never traces", code=code)
 
     def skips(self, callee: str, context: Context) -> bool:
         """Whether a call breaks here: what was measured counts, else the families and lists above."""
         if callee in ELSEWHERE or callee.startswith(("torch.", "hashlib.HASH.")):
             return False
-        if callee in SKIPPED_BEFORE_2_14 and context.torch >= (2, 14):
-            return False
         verdict = context.knowledge.verdict(callee)
         if verdict is not None:
-            return verdict == self.meta.code
+            return verdict in (self.meta.code, CLOCK)
         return callee not in TRACED and (callee in self.calls or _is_direct_member(callee))
 
 

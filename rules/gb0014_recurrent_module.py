@@ -13,7 +13,7 @@ Fix:
     Set `torch._dynamo.config.allow_rnn = True` (2.9 and later), write the loop with `nn.LSTMCell`, or leave the
     recurrent part outside the compiled region.
 Torch versions:
-    Until 2.14; 2.15 traces them.
+    Until 2.14 under this id; in 2.15 a call is GB0148.
 Limits:
     `LSTMCell`, `GRUCell` and `RNNCell` are fine.
 """
@@ -35,6 +35,7 @@ class RecurrentModule(Rule):
         category="supportable",
         advice="Set torch._dynamo.config.allow_rnn = True, or write the loop with the cell module.",
         torch=">=2.8,<2.15",
+        renamed=((">=2.15", "GB0148"),),
         confidence=0.97,
     )
     calls = tuple(f"{name}.*" for name in RECURRENT)

@@ -13,7 +13,7 @@ Fix:
     Take the lengths outside the compiled region and pass the list in, keep padded tensors with a mask, or set
     `torch._dynamo.config.capture_scalar_outputs = True` (every element then becomes a symbol).
 Torch versions:
-    Every release.
+    Since 2.10; before, such a list breaks only where its numbers are used as bounds or dimensions.
 Limits:
     `.tolist()` of floats, booleans and unsigned integers is GB0109; where the dtype is not known, this one is reported,
     since lists of sizes are the usual case.
@@ -93,7 +93,7 @@ captured(torch.tensor([1, 2]))
     def on_call(self, event: Call, context: Context) -> Break | None:
         tensor = as_tensor(event.receiver)
         captured = context.enabled("capture_scalar_outputs")
-        if tensor is None or captured or tensor.dtype in ("float", "bool", "complex"):
+        if tensor is None or captured or tensor.dtype in ("float", "bool", "complex") or context.torch < (2, 10):
             return None
         message = f"`{context.text(event.node)}` needs every value of a tensor, which are not known while tracing"
         return Break(message, tensor_certainty(event.receiver), about=tensor, result=_listed(tensor.rank))

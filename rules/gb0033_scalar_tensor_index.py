@@ -13,7 +13,7 @@ Fix:
     Index with a 1-d tensor (`i[None]`, `i.view(1)`), use `index_select`, `gather` or `torch.where`, or compute the
     position outside. With `torch._dynamo.config.capture_scalar_outputs = True` it still breaks.
 Torch versions:
-    Every release.
+    Every release; writes by a boolean since 2.10.
 Limits:
     Reported only where the index is seen to be 0-d. A 0-d int64 tensor that is an argument of the compiled function, or
     `torch.tensor(3)`, is fine. A list indexed by a tensor is GB0124.
@@ -115,7 +115,7 @@ positions(torch.rand(3, 2))
         array = next((bound for part in event.index for bound in _parts(part) if _is_array(bound)), None)
         position = array if array is not None else next((part for part in event.index if _is_scalar(part)), None)
         base = tensor_certainty(event.base) if array is None else 1.0
-        if position is None or not base:
+        if position is None or not base or (context.torch < (2, 10) and event.store and _is_bool(position)):
             return None
         text = context.text(event.node)
         message = f"`{text}` is indexed by a 0-d tensor, whose value is not known while tracing"
@@ -130,6 +130,11 @@ def _is_array(value: Value) -> bool:
     """A NumPy array of no dimension, or one that is used as a bound: both are read as numbers."""
     tensor = as_tensor(value)
     return tensor is not None and tensor.subclass == "ndarray" and tensor.rank == 0
+
+
+def _is_bool(value: Value) -> bool:
+    tensor = as_tensor(value)
+    return tensor is not None and tensor.dtype == "bool"
 
 
 def _is_scalar(value: Value) -> bool:

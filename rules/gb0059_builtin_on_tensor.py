@@ -14,7 +14,7 @@ Instead:
 Fix:
     Pass a Python number, or use the operator on tensors (`t ** 2` for `pow(t, 2)`).
 Torch versions:
-    Every release. `pow` no longer breaks in 2.14; there `range` of a tensor is GB0124 and `str` GB0569.
+    Every release. Since 2.14 `range`, `bin`, `hex` and `oct` are GB0124, `str` is GB0569, and `pow` does not break.
 Limits:
     `int`, `float` and `bool` of a tensor are GB0124; `abs`, `max`, `min`, `sum`, `len` and `round` do not break.
 """
@@ -34,6 +34,9 @@ from gblint.rule_api import (
     tensor_certainty,
 )
 
+# Ids of those that have another one since then.
+SINCE_2_14 = {"range": "GB0124", "bin": "GB0124", "hex": "GB0124", "oct": "GB0124", "str": "GB0569"}
+
 
 class BuiltinOnTensor(Rule):
     """Builtins that take numbers, called with a tensor."""
@@ -44,7 +47,6 @@ class BuiltinOnTensor(Rule):
         summary="a Python builtin that needs a number is given a tensor",
         category="supportable",
         advice="Pass a Python number or a size, or use the tensor operation of the same meaning.",
-        torch=">=2.8,<2.14",
     )
     calls = (
         "builtins.range", "builtins.pow", "builtins.str", "builtins.complex", "builtins.bin", "builtins.hex",
@@ -154,8 +156,11 @@ caught(torch.ones(2))
         if not certainty:
             return None
         name = event.callee.removeprefix("builtins.")
+        if name == "pow" and context.torch >= (2, 14):
+            return None
         message = f"`{context.text(event.node)}` gives `{name}` a tensor, whose value is not known while tracing"
-        return Break(message, certainty, about=as_tensor(best))
+        code = SINCE_2_14.get(name, "") if context.torch >= (2, 14) else ""
+        return Break(message, certainty, about=as_tensor(best), code=code)
 
 
 def _holder(value: Value) -> Value:

@@ -12,7 +12,7 @@ Instead:
 Fix:
     Return the tensor and format it outside of the compiled function.
 Torch versions:
-    Every release.
+    Since 2.13 under this id; before, GB0156.
 Limits:
     Returning, storing or passing on such a text does not break.
 """
@@ -33,6 +33,8 @@ class LengthOfTensorText(Rule):
         summary="the length of a text that holds a tensor is taken",
         category="supportable",
         advice="Return the tensor and format it outside of the compiled function.",
+        torch=">=2.13",
+        renamed=(("<2.13", "GB0156"),),
     )
     calls = ("builtins.len",)
     BREAKS = (

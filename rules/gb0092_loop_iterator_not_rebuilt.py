@@ -15,7 +15,7 @@ Instead:
 Fix:
     Remove the break, or loop over a list.
 Torch versions:
-    Every release.
+    Since 2.13; before, a `zip` of modules was GB0156, and the items of a dict did not break again.
 Limits:
     If the first turn of the loop already returns, the second break does not occur. Loops over lists, ranges and tensors
     do not have it.
@@ -38,7 +38,8 @@ class LoopIteratorNotRebuilt(Rule):
         summary="a loop over modules or dict items is resumed after a break in it",
         category="supportable",
         advice="Remove the break in the loop, or loop over a list.",
-        torch=">=2.8",
+        torch=">=2.13",
+        renamed=(("<2.13", "GB0156"),),
         confidence=0.8,
     )
     calls = ("mark:loop_iterator",)
@@ -105,17 +106,18 @@ every([torch.ones(2), torch.zeros(2)])
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
-        if not event.args or not any(_is_lost(m) for m in members(event.args[0])):
+        views = VIEWS if context.torch >= (2, 13) else ()
+        if not event.args or not any(_is_lost(m, views) for m in members(event.args[0])):
             return None
         return Break("Dynamo resumes in this loop after the break, and cannot make its iterator anew", 0.9, fatal=True)
 
 
-def _is_lost(value: Value) -> bool:
+def _is_lost(value: Value, views: tuple[str, ...]) -> bool:
     if isinstance(value, Instance):
         return value.base in CONTAINERS
     if not isinstance(value, Stream) or value.passed_in:
         return False
-    if value.kind in VIEWS:
+    if value.kind in views:
         return True
     element = value.element()
     parts = element.items or [] if isinstance(element, Sequence) else [element]

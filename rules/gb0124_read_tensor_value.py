@@ -14,7 +14,7 @@ Fix:
     Keep the value as a 0-d tensor, take it outside the compiled region and pass it in, or set
     `torch._dynamo.config.capture_scalar_outputs = True` if it is used as a size or in arithmetic.
 Torch versions:
-    Every release.
+    Every release. A membership test is GB0170 from 2.10 to 2.12, GB0088 before; `bool(t)` is GB0059 until 2.9.
 Limits:
     Numbers read from NumPy arrays are GB0033, `range(t)` is GB0059.
 """
@@ -149,14 +149,16 @@ whole(torch.rand(4))
         kind = CONVERSIONS.get(event.callee) or (tensor.dtype if tensor is not None else "") or "number"
         message = f"`{context.text(event.node)}` needs the value of a tensor, which is not known while tracing"
         result = Plain(kind) if event.callee != "itertools.islice" else None
-        return Break(message, certainty, about=tensor, result=result)
+        code = "GB0059" if event.callee == "builtins.bool" and context.torch < (2, 10) else ""
+        return Break(message, certainty, about=tensor, result=result, code=code)
 
     def on_compare(self, event: Compare, context: Context) -> Break | None:
         certainty = tensor_certainty(event.right)
         if event.operator not in ("in", "not in") or not certainty or context.enabled(SETTING):
             return None
         message = f"`{context.text(event.node)}` searches a tensor, whose contents are not known while tracing"
-        return Break(message, certainty, about=as_tensor(event.right), result=Plain("bool"), fatal=True)
+        code = "" if context.torch >= (2, 13) else "GB0170" if context.torch >= (2, 10) else "GB0088"
+        return Break(message, certainty, about=as_tensor(event.right), result=Plain("bool"), fatal=True, code=code)
 
 
 def _subject(event: Call) -> Value | None:

@@ -13,7 +13,8 @@ Fix:
     Mask instead of cutting, use `index_select` or `gather`, compute all branches and select with `torch.where`, or set
     `torch._dynamo.config.capture_scalar_outputs = True`.
 Torch versions:
-    Every release.
+    Every release. Until 2.11 the index of a list is GB0070 and that of a ModuleList GB0218, until 2.9 the bound of a
+    slice GB0038.
 Limits:
     A tensor indexed by a 0-d tensor is GB0033.
 """
@@ -122,8 +123,18 @@ sliced(torch.rand(4, 2), torch.tensor([0, 2]))
         if needed is None:
             return None
         message = f"`{context.text(event.node)}` needs the value of a tensor, which is not known while tracing"
+        code = _code_for(event.base, bound is not None, context.torch)
         # Dynamo cannot resume between the making of a slice and its use.
-        return Break(message, _certainty(needed), about=as_tensor(needed), fatal=bound is not None)
+        return Break(message, _certainty(needed), about=as_tensor(needed), fatal=bound is not None, code=code)
+
+
+def _code_for(base: Value, slices: bool, torch: tuple[int, int]) -> str:
+    """The id of the case in releases that told them apart."""
+    if slices:
+        return "GB0038" if torch < (2, 10) else ""
+    if torch >= (2, 12):
+        return ""
+    return "GB0218" if any(isinstance(m, Instance) for m in members(base)) else "GB0070"
 
 
 def _certainty(value: Value | None) -> float:

@@ -17,7 +17,8 @@ Fix:
     Compute the value in `__init__`; keep queues and threads outside the compiled function; write a `with` block in the
     body instead of the decorator.
 Torch versions:
-    Every release. `cached_property` only with Python up to 3.11.
+    Every release. Methods of queues and events are GB0156 since 2.14. A manager object as decorator breaks from 2.10
+    to 2.13.
 Limits:
     `Event.is_set`, `Thread.is_alive` and a `cached_property` that was read before do not break.
 """
@@ -159,8 +160,12 @@ run(torch.ones(2), Queue())
             message = f"`{text}` is a cached_property: its first read takes a lock, which Dynamo cannot enter"
             return Break(message, 0.8, fatal=True)
         if event.callee == "mark:context_decorator":
+            if not (2, 10) <= context.torch < (2, 14):
+                return None
             return Break(f"`{text}` calls a function wrapped by a context manager object made outside")
         is_method = event.receiver is not None or not event.callee.startswith(("queue.", "concurrent."))
         if not is_method or event.callee.rpartition(".")[2] in TRACED:
             return None
-        return Break(f"`{text}` takes a lock, which Dynamo cannot enter")
+        return Break(
+            f"`{text}` takes a lock, which Dynamo cannot enter", code="GB0156" if context.torch >= (2, 14) else ""
+        )

@@ -17,7 +17,8 @@ Instead:
 Fix:
     Enter the manager outside the compiled function, or make the object inside it (`with Scope():`).
 Torch versions:
-    Every release. A manager from `@contextmanager` may be passed in since 2.14.
+    Every release. Since 2.14 objects of own classes and of `@contextmanager` may come from outside. In 2.9 `suppress`
+    and `ExitStack` cannot be entered.
 Limits:
     `autocast`, `record_function` and `nullcontext` objects may come from outside. `no_grad()`, `suppress`,
     `ExitStack`, profilers and user classes made in the region do not break.
@@ -53,6 +54,12 @@ BROKEN = frozenset(
         "numpy.printoptions", "decimal.localcontext", "torch.compiler.disable", "torch._dynamo.config.patch",
     }
 )  # fmt: skip
+# Since 2.14 entering these breaks for another reason only.
+ENTERED = ("contextlib.closing", "contextlib.redirect_stdout", "contextlib.redirect_stderr",
+           "torch.autograd.detect_anomaly", "torch.autograd.graph.save_on_cpu")  # fmt: skip
+BROKEN_IN_2_9 = ("contextlib.suppress", "contextlib.ExitStack")
+CODES_SINCE_2_14 = {"torch.random.fork_rng": "GB0007", "torch.no_grad": "GB0008", "torch.enable_grad": "GB0008",
+                    "torch.inference_mode": "GB0008", "torch.set_grad_enabled": "GB0008"}  # fmt: skip
 MAY_COME_FROM_OUTSIDE = ("torch.autocast", "torch.amp.", "torch.cuda.amp.", "torch.profiler.record_function",
                          "torch.autograd.profiler.record_function", "contextlib.nullcontext", "contextlib.suppress",
                          "warnings.catch_warnings")  # fmt: skip
@@ -211,12 +218,15 @@ with LOCK:
         certainty = self._certainty(event, context)
         if not certainty:
             return None
-        text = context.text(event.node)
-        return Break(f"Dynamo cannot enter the context manager `{text}`", certainty, about=event.manager, fatal=True)
+        message = f"Dynamo cannot enter the context manager `{context.text(event.node)}`"
+        code = CODES_SINCE_2_14.get(event.callee, "") if context.torch >= (2, 14) else ""
+        return Break(message, certainty, about=event.manager, fatal=True, code=code)
 
     def _certainty(self, event: Enter, context: Context) -> float:
         name = event.callee
-        if name in LOCKS or name in FILES or name in BROKEN:
+        if name in ENTERED and context.torch >= (2, 14):
+            return 0.0
+        if name in LOCKS or name in FILES or name in BROKEN or (name in BROKEN_IN_2_9 and context.torch < (2, 10)):
             return 1.0
         measured = context.knowledge.context_managers.get(name)
         if measured is not None and measured != "ok":
@@ -235,4 +245,6 @@ with LOCK:
         """Whether an object made outside the region cannot be entered in it."""
         if name == "contextlib._GeneratorContextManager" or manager.base == "contextlib._GeneratorContextManager":
             return context.torch < (2, 14)
-        return manager.cls is not None or (bool(name) and not name.startswith(MAY_COME_FROM_OUTSIDE))
+        if manager.cls is not None:
+            return context.torch < (2, 14)
+        return bool(name) and not name.startswith(MAY_COME_FROM_OUTSIDE)

@@ -15,7 +15,7 @@ Instead:
 Fix:
     Use a dataclass, a named tuple or a dict; make dates and decimals outside and pass numbers in.
 Torch versions:
-    Every release.
+    Every release; `SimpleNamespace` is traced since 2.15.
 Limits:
     Reading attributes of such an object that was made outside does not break; calling its methods is GB0156.
 """
@@ -137,5 +137,7 @@ step(torch.ones(2))
     def on_construct(self, event: Construct, context: Context) -> Break | None:
         return self._answer(event.base, event, context) if event.cls is None and event.base in CLASSES else None
 
-    def _answer(self, name: str, event: Call | Construct, context: Context) -> Break:
+    def _answer(self, name: str, event: Call | Construct, context: Context) -> Break | None:
+        if name == "types.SimpleNamespace" and context.torch >= (2, 15):
+            return None
         return Break(f"`{context.text(event.node)}` builds a `{name}`, which Dynamo has no model of")

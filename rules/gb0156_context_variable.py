@@ -11,7 +11,7 @@ Instead:
 Fix:
     Read the variable outside the compiled function and pass the value in.
 Torch versions:
-    Up to 2.13. `get` is traced since 2.14; `set` and `reset` break still.
+    Until 2.13 under this id. Since 2.14 `get` is traced, `set` and `reset` are GB6815.
 Limits:
     A variable that is only passed around does not break.
 """
@@ -30,6 +30,8 @@ class ContextVariable(Rule):
         summary="a context variable is used in a compiled region",
         category="supportable",
         advice="Read it outside the compiled function and pass the value in.",
+        torch="<2.14",
+        renamed=((">=2.14", "GB6815"),),
     )
     calls = ("contextvars.ContextVar.get", "contextvars.ContextVar.set", "contextvars.ContextVar.reset")
     BREAKS = (

@@ -220,11 +220,13 @@ torch.compile(Gate())(torch.rand(2, 3))
         if event.kind not in WORDS:
             return None
         certainty = max(tensor_certainty(event.value), _scalar_certainty(event.value))
-        if not certainty:
+        tensor = as_tensor(event.value)
+        drawn = tensor is not None and tensor.subclass == "random"
+        if not certainty or (drawn and context.torch < (2, 13)):  # there the comparison breaks: GB0213
             return None
         text = context.text(event.node)
         message = f"{WORDS[event.kind]} depends on the contents of `{text}`, which are not known while tracing"
-        return Break(message, certainty, about=as_tensor(event.value) or event.value)
+        return Break(message, certainty, about=tensor or event.value)
 
 
 def _scalar_certainty(value: Value) -> float:

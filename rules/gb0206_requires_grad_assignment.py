@@ -14,7 +14,7 @@ Fix:
     Set the flag before the region: on parameters when the model is built, on inputs before the call. To cut gradients
     inside use `.detach()` or `torch.no_grad()`.
 Torch versions:
-    Every release.
+    Every release, in 2.9 without an id. On a tensor made in the region GB8985 since 2.15.
 Limits:
     None known; the value assigned does not matter.
 """
@@ -100,4 +100,6 @@ torch.compile(Frozen())(torch.rand(2, 3))
         if not certainty:
             return None
         message = f"`{context.text(event.node)}` is assigned, and Dynamo does not trace changes of that flag"
-        return Break(message, max(certainty, 0.8), about=as_tensor(event.receiver))
+        tensor = as_tensor(event.receiver)
+        made_here = tensor is not None and tensor.role == "result" and context.torch >= (2, 15)
+        return Break(message, max(certainty, 0.8), about=tensor, code="GB8985" if made_here else "")

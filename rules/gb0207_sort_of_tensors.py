@@ -94,20 +94,22 @@ ranked(torch.rand(3, 2))
         element = _element(event.receiver if event.receiver is not None else event.argument(0, "iterable"))
         if element is None or (key is not None and not is_none(key)):
             return None
-        return self._answer(event, context, element)
+        # Since 2.14 the method of a list has an id of its own, `sorted` has not.
+        in_list = event.receiver is not None and context.torch >= (2, 14)
+        return self._answer(event, context, element, "GB6622" if in_list else "")
 
     def on_compare(self, event: Compare, context: Context) -> Break | None:
         """The values of a key function, compared with each other (operator "sort")."""
         return self._answer(event, context, event.left) if event.operator == "sort" else None
 
     @staticmethod
-    def _answer(event: Call | Compare, context: Context, key: Value) -> Break | None:
+    def _answer(event: Call | Compare, context: Context, key: Value, code: str = "") -> Break | None:
         tensor = _tensor_in(key)
         certainty = tensor_certainty(tensor)
         if not certainty:
             return None
         message = f"`{context.text(event.node)}` orders by the values of tensors, which are not known while tracing"
-        return Break(message, certainty, about=as_tensor(tensor))
+        return Break(message, certainty, about=as_tensor(tensor), code=code)
 
 
 def _element(value: Value | None) -> Value | None:

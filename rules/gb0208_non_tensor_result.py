@@ -108,7 +108,9 @@ queried(torch.rand(3))
             return None
         kind = METHODS.get(event.callee.rpartition(".")[2]) or FUNCTIONS.get(event.callee)
         message = f"`{context.text(event.node)}` gives something that is no tensor, which a graph cannot hold"
-        return Break(message, certainty, about=about, result=Plain(kind) if kind else None)
+        skipped = event.callee == "copy.copy" and context.torch < (2, 13)
+        result = Plain(kind) if kind else None
+        return Break(message, certainty, about=about, result=result, code="GB0007" if skipped else "")
 
     def on_operator(self, event: Operator, context: Context) -> Break | None:
         left = event.left

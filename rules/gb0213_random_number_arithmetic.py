@@ -13,7 +13,7 @@ Instead:
 Fix:
     Draw from the interval that is wanted, use it with tensors only, or draw outside the compiled region.
 Torch versions:
-    Every release.
+    Every release; until 2.12 comparisons as well.
 Limits:
     A product with a tensor is fine, comparisons are GB0170 where they decide a branch.
 """
@@ -75,7 +75,8 @@ masked(torch.rand(3))
     def on_operator(self, event: Operator, context: Context) -> Break | None:
         drawn = [t for v in (event.left, event.right) if v is not None and (t := _drawn(v)) is not None]
         others = [v for v in (event.left, event.right) if v is not None and _drawn(v) is None]
-        if not drawn or event.operator in COMPARISONS or any(type_name(v) not in NUMBERS for v in others):
+        compared = event.operator in COMPARISONS and context.torch >= (2, 13)
+        if not drawn or compared or any(type_name(v) not in NUMBERS for v in others):
             return None
         message = f"`{context.text(event.node)}` computes with a random number, which Dynamo traces as a tensor"
         return Break(message, drawn[0].c, about=drawn[0], fatal=True)

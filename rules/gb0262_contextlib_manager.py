@@ -17,7 +17,7 @@ Instead:
 Fix:
     Enter the manager outside the compiled function.
 Torch versions:
-    Since 2.9; before, GB0007.
+    Since 2.9, where `suppress` and `ExitStack` break too. `closing` is traced since 2.15.
 Limits:
     `contextlib.nullcontext`, `suppress`, `ExitStack` and functions decorated with `contextmanager` do not break;
     `contextlib.chdir` and `ExitStack.enter_context` are GB0007.
@@ -28,6 +28,7 @@ from __future__ import annotations
 from gblint.rule_api import Break, Call, Construct, Context, Rule, RuleMeta
 
 NAMES = ("contextlib.closing", "contextlib.redirect_stdout", "contextlib.redirect_stderr", "contextlib.aclosing")
+NAMES_OF_2_9 = ("contextlib.suppress", "contextlib.ExitStack")
 
 
 class ContextlibManager(Rule):
@@ -41,7 +42,7 @@ class ContextlibManager(Rule):
         advice="Enter it outside the compiled function.",
         torch=">=2.9",
     )
-    calls = NAMES
+    calls = (*NAMES, *NAMES_OF_2_9)
     BREAKS = (
         """
 import contextlib
@@ -103,10 +104,13 @@ with contextlib.redirect_stdout(io.StringIO()):
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
-        return self._answer(event, context)
+        return self._answer(event, context, event.callee)
 
     def on_construct(self, event: Construct, context: Context) -> Break | None:
-        return self._answer(event, context) if event.base in NAMES else None
+        return self._answer(event, context, event.base)
 
-    def _answer(self, event: Call | Construct, context: Context) -> Break:
+    def _answer(self, event: Call | Construct, context: Context, name: str) -> Break | None:
+        traced = name == "contextlib.closing" and context.torch >= (2, 15)
+        if traced or name not in (NAMES if context.torch >= (2, 10) else (*NAMES, *NAMES_OF_2_9)):
+            return None
         return Break(f"`{context.text(event.node)}` is a context manager that Dynamo does not support")

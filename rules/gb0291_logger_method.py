@@ -15,7 +15,7 @@ Fix:
     Guard the call as above, remove it, or add the method to `torch._dynamo.config.ignore_logging_functions`
     (`logging.Logger.debug` covers all loggers; the message is then dropped under compile).
 Torch versions:
-    Since 2.10; before, the same call is GB0007.
+    Since 2.10 under this id; before, the break had none.
 Limits:
     Passing a logger around or reading an attribute without comparing it does not break. Functions of the `logging`
     module (`logging.info`) are GB4841.
@@ -36,6 +36,7 @@ class LoggerMethod(Rule):
         category="supportable",
         advice="Guard it with `if not torch.compiler.is_compiling():`, or add it to ignore_logging_functions.",
         torch=">=2.10",
+        renamed=(("<2.10", ""),),
         confidence=0.97,
     )
     calls = ("logging.Logger.*", "logging.LoggerAdapter.*", "logging.RootLogger.*")

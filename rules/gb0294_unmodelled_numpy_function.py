@@ -53,6 +53,7 @@ class UnmodelledNumpyFunction(Rule):
         category="supportable",
         advice="Use torch, itertools or math, or do the NumPy part outside the compiled region.",
         torch=">=2.10",
+        renamed=(("<2.10", ""),),
     )
     calls = (*RANDOM, *FUNCTIONS, *CLASSES)
     measured = True

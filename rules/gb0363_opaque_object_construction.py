@@ -11,7 +11,7 @@ Instead:
 Fix:
     Draw the noise outside and pass the tensor in; passing the generator in breaks where it is used.
 Torch versions:
-    Since 2.10; before, GB0147.
+    Since 2.12 under this id; before, GB0007.
 Limits:
     Methods of a generator are GB7650, `torch.rand(…, generator=g)` is GB0055.
 """
@@ -30,7 +30,8 @@ class OpaqueObjectConstruction(Rule):
         summary="a `torch.Generator` is made in a compiled region",
         category="user-error",
         advice="Draw random tensors outside and pass them in.",
-        torch=">=2.10",
+        torch=">=2.12",
+        renamed=(("<2.12", "GB0007"),),
         confidence=0.97,
     )
     calls = ("torch.Generator",)

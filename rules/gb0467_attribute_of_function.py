@@ -18,14 +18,15 @@ Instead:
 Fix:
     Keep the state in a dict, an object or a global. Register hooks before compiling.
 Torch versions:
-    Since 2.13 under this id.
+    Since 2.13 under this id; before, GB0059, for attributes of classes as well. Attributes of functions are
+    followed since 2.14, hooks are not.
 Limits:
     A function defined in the region may have attributes, but is not told apart. `tensor.register_hook` is fine.
 """
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Call, Context, Function, Partial, Rule, RuleMeta, SetAttr
+from gblint.rule_api import Break, Call, Class, Context, Function, Partial, Rule, RuleMeta, SetAttr
 
 HOOKS = (
     "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
@@ -44,6 +45,7 @@ class AttributeOfFunction(Rule):
         category="supportable",
         advice="Keep state in a dict or an object; register hooks before compiling.",
         torch=">=2.13",
+        renamed=(("<2.13", "GB0059"),),
     )
     calls = tuple(f"torch.nn.Module.{name}" for name in HOOKS)
     BREAKS = (
@@ -114,7 +116,11 @@ torch.compile(Watched())(torch.rand(2, 3))
     )
 
     def on_setattr(self, event: SetAttr, context: Context) -> Break | None:
-        if not isinstance(event.receiver, Function | Partial):
+        if isinstance(event.receiver, Class) and context.torch < (2, 13):
+            return Break(
+                f"`{context.text(event.node)}` sets an attribute of a class, which Dynamo does not follow", 0.9
+            )
+        if not isinstance(event.receiver, Function | Partial) or context.torch >= (2, 14):
             return None
         # A nested function is mostly a decorator's wrapper, made before the region.
         nested = isinstance(event.receiver, Function) and event.receiver.info is None

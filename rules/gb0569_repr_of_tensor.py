@@ -43,6 +43,7 @@ class ReprOfTensor(Rule):
         category="supportable",
         advice="Make the text outside the compiled function, or use the shape.",
         torch=">=2.13",
+        renamed=(("<2.13", "GB0059"),),
     )
     calls = ("builtins.repr",)
     BREAKS = (

@@ -15,7 +15,7 @@ Instead:
 Fix:
     Pass a list or tuple, or the things to iterate over, and make the iterator inside.
 Torch versions:
-    Since 2.13; before, GB0156. In 2.14 views of a dict became GB9493.
+    In 2.13 under this id; since 2.14 GB9493 and for generators GB0116, before 2.13 GB0156 and for generators GB0253.
 Limits:
     `range`, `dict.keys()`, lists, tuples, sets, strings and iterators written in Python do not break. `next()` of
     such an object is GB4347.
@@ -40,7 +40,8 @@ class IteratorFromOutside(Rule):
         summary="an iterator made outside the compiled region is iterated",
         category="supportable",
         advice="Pass a list or tuple, or make the iterator inside.",
-        torch=">=2.13",
+        torch=">=2.13,<2.14",
+        renamed=((">=2.14", "GB9493"), ("<2.13", "GB0156")),
     )
     BREAKS = (
         """
@@ -171,20 +172,27 @@ unused(torch.ones(2), zip([1], [2]))
     )
 
     def on_iterate(self, event: Iterate, context: Context) -> Break | None:
-        kinds = [kind for member in members(event.value) if (kind := _from_outside(member, context))]
+        kinds = [kind for member in members(event.value) if (kind := _from_outside(member))]
         if not kinds:
             return None
         certainty = 0.95 if len(kinds) == len(members(event.value)) else 0.6
         message = f"`{context.text(event.node)}` is a {kinds[0]} made outside the compiled region"
         # A loop or unpacking cannot be resumed, a call (`list(pairs)`) can.
-        return Break(message, certainty, about=event.value, fatal=not isinstance(event.node, cst.Call))
+        fatal = not isinstance(event.node, cst.Call)
+        return Break(message, certainty, about=event.value, fatal=fatal, code=_code_for(kinds[0], context.torch))
 
 
-def _from_outside(value: Value, context: Context) -> str:
+def _code_for(kind: str, torch: tuple[int, int]) -> str:
+    """The id of generators, where it is another than that of all others."""
+    if kind != "generator" or torch == (2, 13):
+        return ""
+    return "GB0253" if torch < (2, 13) else "GB0116"
+
+
+def _from_outside(value: Value) -> str:
     """The kind of iterator a value is, if it comes from outside and cannot be iterated; "" otherwise."""
     if isinstance(value, Stream):
-        renamed = context.torch >= (2, 14) and value.kind.startswith("dict_")
-        return value.kind if value.passed_in and value.kind not in FINE and not renamed else ""
+        return value.kind if value.passed_in and value.kind not in FINE else ""
     if isinstance(value, Instance) and value.base in FILES and value.born == "outside":
         return "file" if value.base != "array.array" else "array"
     return ""

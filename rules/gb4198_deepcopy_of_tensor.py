@@ -11,7 +11,7 @@ Instead:
 Fix:
     Use `t.clone()` (with `.detach()`) for tensors, copy modules before compiling.
 Torch versions:
-    Since 2.12 under this id; before, GB0007.
+    Since 2.12 under this id; before, GB0179, whatever is copied. A module that holds modules is GB0116 since 2.14.
 Limits:
     Copies of plain Python objects are fine. A module without parameters is GB0008.
 """
@@ -34,6 +34,7 @@ from gblint.rule_api import (
 )
 
 DEPTH = 4
+CONTAINERS = ("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
 
 
 class DeepcopyOfTensor(Rule):
@@ -46,6 +47,7 @@ class DeepcopyOfTensor(Rule):
         category="supportable",
         advice="Clone the tensors, or copy modules before compiling.",
         torch=">=2.12",
+        renamed=(("<2.12", "GB0179"),),
     )
     calls = ("copy.deepcopy", "torch.Tensor.__deepcopy__")
     BREAKS = (
@@ -108,11 +110,22 @@ copied(torch.rand(3))
     def on_call(self, event: Call, context: Context) -> Break | None:
         subject = event.receiver if event.receiver is not None else event.argument(0, "x")
         found = _holds_tensor(subject, DEPTH) if subject is not None else None
+        if found is None and context.torch < (2, 12):
+            return Break(f"`{context.text(event.node)}` makes a deep copy, which Dynamo does not trace", result=subject)
         if found is None:
             return None
         certainty = tensor_certainty(found) or 0.9
         message = f"`{context.text(event.node)}` copies a tensor object, which Dynamo does not trace"
-        return Break(message, certainty, about=as_tensor(found), result=subject)
+        code = "GB0116" if context.torch >= (2, 14) and _holds_modules(subject) else ""
+        return Break(message, certainty, about=as_tensor(found), result=subject, code=code)
+
+
+def _holds_modules(value: Value | None) -> bool:
+    if not isinstance(value, Instance):
+        return False
+    if value.base in CONTAINERS:
+        return True
+    return any(isinstance(part, Instance) and part.base.startswith("torch.nn.") for part in value.attrs.values())
 
 
 def _holds_tensor(value: Value, depth: int) -> Value | None:

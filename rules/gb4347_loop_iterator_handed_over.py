@@ -15,7 +15,7 @@ Instead:
 Fix:
     Remove the break, or loop over a list.
 Torch versions:
-    Since 2.13.
+    In 2.13 under this id; since 2.14 GB9493, before 2.13 GB0156.
 Limits:
     If the first turn of the loop already returns, the second break does not occur. Loops over lists, ranges and tensors
     do not have it.
@@ -37,7 +37,8 @@ class LoopIteratorHandedOver(Rule):
         summary="a loop over `zip` or `map` is resumed after a break in it",
         category="supportable",
         advice="Remove the break in the loop, or loop over a list.",
-        torch=">=2.13",
+        torch=">=2.13,<2.14",
+        renamed=((">=2.14", "GB9493"), ("<2.13", "GB0156")),
         confidence=0.8,
     )
     calls = ("mark:loop_iterator",)

@@ -12,7 +12,7 @@ Instead:
 Fix:
     Call `next` outside the compiled function and pass the item in.
 Torch versions:
-    Since 2.13; before, GB0156.
+    In 2.13 under this id; since 2.14 GB9493 and for generators GB0116, before 2.13 GB0156 and for generators GB0253.
 Limits:
     `itertools.count` and iterators written in Python do not break; a loop over such an iterator is GB0811.
 """
@@ -31,7 +31,8 @@ class NextOfOutsideIterator(Rule):
         summary="`next()` of an iterator made outside the compiled region",
         category="supportable",
         advice="Call next outside and pass the item in.",
-        torch=">=2.13",
+        torch=">=2.13,<2.14",
+        renamed=((">=2.14", "GB9493"), ("<2.13", "GB0156")),
     )
     calls = ("builtins.next",)
     BREAKS = (
@@ -87,4 +88,12 @@ step(torch.ones(2), next(pairs))
         found = [m for m in members(event.args[0]) if isinstance(m, Stream) and m.passed_in and m.kind != "range"]
         if not found:
             return None
-        return Break(f"`{context.text(event.node)}` advances a {found[0].kind} made outside the compiled region", 0.95)
+        message = f"`{context.text(event.node)}` advances a {found[0].kind} made outside the compiled region"
+        return Break(message, 0.95, code=_code_for(found[0].kind, context.torch))
+
+
+def _code_for(kind: str, torch: tuple[int, int]) -> str:
+    """The id of generators, where it is another than that of all others."""
+    if kind != "generator" or torch == (2, 13):
+        return ""
+    return "GB0253" if torch < (2, 13) else "GB0116"

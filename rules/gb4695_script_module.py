@@ -12,7 +12,7 @@ Instead:
 Fix:
     Use the eager module and let `torch.compile` do the work.
 Torch versions:
-    Since 2.12; before, GB0007 or GB0148.
+    Since 2.12 under this id; GB0357 in 2.10 and 2.11, without an id before.
 Limits:
     Scripted and traced functions do not break: Dynamo traces the Python function. A module from `torch.jit.trace` is
     GB0008; calling `torch.jit.script` in the region is GB0007.
@@ -35,6 +35,7 @@ class ScriptModule(Rule):
         category="fundamental",
         advice="Use the eager module instead of the scripted one.",
         torch=">=2.12",
+        renamed=((">=2.10,<2.12", "GB0357"), ("<2.10", "")),
     )
     calls = tuple(f"{base}.*" for base in BASES)
     BREAKS = (

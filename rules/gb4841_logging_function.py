@@ -15,7 +15,7 @@ Fix:
     Guard the call as above, remove it, or add the function to `torch._dynamo.config.ignore_logging_functions` or
     `reorderable_logging_functions`.
 Torch versions:
-    Since 2.12; before, the same call is GB0007.
+    Since 2.12 under this id; before, GB0156.
 Limits:
     Methods of a logger object are GB0291, `logging.getLogger(name)` is GB6215, `logging.warn` is GB0007.
 """
@@ -40,6 +40,7 @@ class LoggingFunction(Rule):
         category="supportable",
         advice="Guard it with `if not torch.compiler.is_compiling():`, or add it to ignore_logging_functions.",
         torch=">=2.12",
+        renamed=(("<2.12", "GB0156"),),
     )
     measured = True
     calls = (

@@ -13,7 +13,7 @@ Instead:
 Fix:
     Compare the tensor objects with `is`, or decide outside the compiled region.
 Torch versions:
-    Since 2.13 under this id.
+    Since 2.13 under this id; before, GB0023, and a tensor compared with itself broke as well.
 Limits:
     Reading a pointer without comparing it is fine; arithmetic on one is GB0088.
 """
@@ -35,6 +35,7 @@ class DataPointerComparison(Rule):
         category="fundamental",
         advice="Compare the tensors with `is`.",
         torch=">=2.13",
+        renamed=(("<2.13", "GB0023"),),
     )
     BREAKS = (
         """
@@ -78,6 +79,6 @@ detached(torch.rand(3), torch.rand(3))
             return None
         text = context.text(event.node)
         sides = text.replace("!=", "==").split("==")
-        if len(sides) == 2 and sides[0].strip() == sides[1].strip():
+        if context.torch >= (2, 13) and len(sides) == 2 and sides[0].strip() == sides[1].strip():
             return None
         return Break(f"`{text}` compares addresses, and traced tensors have none")

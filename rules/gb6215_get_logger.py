@@ -12,7 +12,7 @@ Instead:
 Fix:
     Move the lookup to module level. A call of the logger in the region still breaks (GB0291).
 Torch versions:
-    Since 2.13; before, GB0007 or GB0142.
+    Since 2.13 under this id; before, GB0023.
 Limits:
     `logging.getLogger()` without a name returns the root logger and does not break.
 """
@@ -32,6 +32,7 @@ class GetLogger(Rule):
         category="supportable",
         advice="Look the logger up once, at module level.",
         torch=">=2.13",
+        renamed=(("<2.13", "GB0023"),),
     )
     calls = ("logging.getLogger",)
     BREAKS = (

@@ -14,7 +14,7 @@ Instead:
 Fix:
     Make `forward`, `backward` and `setup_context` static methods.
 Torch versions:
-    2.11 to 2.13.
+    From 2.11 to 2.13 under this id; in all others GB0088.
 Limits:
     Without gradients (`no_grad`, inputs that need none) it does not break. Calls that Python itself would reject
     are not looked for.
@@ -35,6 +35,7 @@ class ArgumentsDoNotFit(Rule):
         category="user-error",
         advice="Make forward and backward static methods.",
         torch=">=2.11,<2.14",
+        renamed=((">=2.14", "GB0088"), ("<2.11", "GB0088")),
     )
     calls = ("torch.autograd.Function.apply",)
     BREAKS = (

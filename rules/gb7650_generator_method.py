@@ -12,7 +12,7 @@ Instead:
 Fix:
     Seed outside; draw the random tensors outside and pass them in.
 Torch versions:
-    Since 2.12; before, GB0156.
+    Since 2.12 under this id; before, GB0156.
 Limits:
     `generator.device` does not break. Making a generator is GB0363, using one in `torch.rand` is GB0055.
 """
@@ -32,6 +32,7 @@ class GeneratorMethod(Rule):
         category="fundamental",
         advice="Seed outside the compiled function.",
         torch=">=2.12",
+        renamed=(("<2.12", "GB0156"),),
         confidence=0.95,
     )
     calls = (

@@ -13,7 +13,7 @@ Instead:
 Fix:
     Move the class to module level.
 Torch versions:
-    Since 2.13; before, GB0059.
+    Since 2.13 under this id; from 2.10 it was GB0007, before GB0075.
 Limits:
     `collections.namedtuple(…)` does not break. A `class` in code that only runs outside the region is fine.
 """
@@ -33,6 +33,7 @@ class ClassStatement(Rule):
         category="supportable",
         advice="Define the class at module level.",
         torch=">=2.13",
+        renamed=((">=2.10,<2.13", "GB0007"), ("<2.10", "GB0075")),
         confidence=0.97,
     )
     BREAKS = (

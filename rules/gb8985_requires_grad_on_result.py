@@ -15,7 +15,7 @@ Instead:
 Fix:
     Leave the flag alone, make the leaf outside and pass it in, use `torch.func.grad`, or return `.detach()`ed values.
 Torch versions:
-    Since 2.12; before, the call was traced or reported as GB0125.
+    Since 2.12 under this id; before, GB0125.
 Limits:
     Whether the tensor leaves the region is not followed; if it does not, there is no break. A tensor that requires grad
     already is fine.
@@ -36,6 +36,7 @@ class RequiresGradOnResult(Rule):
         category="supportable",
         advice="Make the leaf outside and pass it in, or use torch.func.grad.",
         torch=">=2.12",
+        renamed=(("<2.12", "GB0125"),),
         confidence=0.75,
     )
     calls = ("torch.Tensor.requires_grad_",)

@@ -31,6 +31,7 @@ class AutogradGrad(Rule):
         category="supportable",
         advice="Use torch.func.grad, or set torch._dynamo.config.trace_autograd_ops = True.",
         torch=">=2.11",
+        renamed=(("<2.11", "GB0007"),),
         confidence=0.95,
     )
     calls = ("torch.autograd.grad",)

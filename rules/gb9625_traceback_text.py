@@ -14,7 +14,7 @@ Instead:
 Fix:
     Use the text of the exception, or handle it outside the compiled function.
 Torch versions:
-    Since 2.11.
+    Since 2.12 under this id; GB0191 in 2.10 and 2.11, GB0007 before.
 Limits:
     `str(error)`, `error.__traceback__` and `sys.exc_info()` do not break. Outside an `except` block `format_exc` has
     nothing to format and does not break.
@@ -34,7 +34,8 @@ class TracebackText(Rule):
         summary="a traceback is formatted in a compiled region",
         category="supportable",
         advice="Use str(error), or handle the exception outside.",
-        torch=">=2.11",
+        torch=">=2.12",
+        renamed=((">=2.10,<2.12", "GB0191"), ("<2.10", "GB0007")),
     )
     calls = (
         "traceback.format_exc", "traceback.print_exc", "traceback.format_exception", "traceback.print_exception",

@@ -14,7 +14,7 @@ Instead:
 Fix:
     Use `is`, membership in a tuple, or compare `np.dtype(...)` objects.
 Torch versions:
-    Since 2.13 under this id.
+    In 2.13 under this id; before, GB0290, and without an id in 2.9. Traced since 2.14.
 Limits:
     Seen where both sides are known.
 """
@@ -35,7 +35,8 @@ class NumpyObjectComparison(Rule):
         summary="NumPy types or functions are compared with `==`",
         category="dynamo-bug",
         advice="Compare with `is`, or compare np.dtype objects.",
-        torch=">=2.13",
+        torch=">=2.13,<2.14",
+        renamed=((">=2.10,<2.13", "GB0290"), ("<2.10", "")),
     )
     BREAKS = (
         """

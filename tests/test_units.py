@@ -10,7 +10,8 @@ import pytest
 from gblint.analysis import Settings
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
-from gblint.units import Plan, Worker, applies, settings_key
+from gblint.ranges import applies
+from gblint.units import Plan, Worker, settings_key
 
 
 @pytest.mark.parametrize(

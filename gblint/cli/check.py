@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from gblint.checking import Options, check
 from gblint.cli.analysis_options import analysis_options, describe, options_of
 from gblint.cli.gate import Gate, WithReason, gate_options
 from gblint.cli.main import warn
 from gblint.cli.outputs import Output, output_options, outputs_of, write_reports
+from gblint.cli.options import RELEASE
 from gblint.cli.progress import progress_bar
-from gblint.report import FORMATS, STATISTICS
+from gblint.report import COMPARISONS, FORMATS, STATISTICS
 
 
 @click.command("check", cls=WithReason)
@@ -23,6 +25,12 @@ from gblint.report import FORMATS, STATISTICS
 @output_options(FORMATS)
 @gate_options
 @click.option("--statistics", "as_statistics", is_flag=True, help="Counts per rule instead of findings.")
+@click.option(
+    "--compare-torch",
+    type=RELEASE,
+    metavar="X.Y",
+    help="Report what changes under that release, instead of the findings.",
+)
 @click.option("--fix", is_flag=True, help="Repair what can be repaired safely, and report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix: repairs that are right only in the usual case as well.")
 @click.option("--show-fixes", is_flag=True, help="With --fix: list the repairs made (--verify always does).")
@@ -40,6 +48,7 @@ def command(
     output_format: tuple[Output, ...],
     output_file: Path | None,
     as_statistics: bool,
+    compare_torch: str | None,
     fix: bool,
     unsafe_fixes: bool,
     show_fixes: bool,
@@ -55,17 +64,24 @@ def command(
 
     With `-` for a path, source is read from standard input.
 
-    Exits with 0 if there is nothing to report, 1 if there is, 2 if gblint could not do its work.
+    Exits with 0 if there is nothing to report, 1 if there is, 2 if gblint could not do its work. With --compare-torch a
+    change is what there is to report.
     """
     gc.disable()  # the process ends with the report, and a collection of all that the analysis made takes seconds
     start = time.monotonic()
     outputs = outputs_of(output_format, output_file)
     reports = STATISTICS if as_statistics else FORMATS
-    if missing := [output.format for output in outputs if output.format not in reports]:
-        raise click.UsageError(f"--statistics has no format {missing[0]}")
+    offered = COMPARISONS if compare_torch is not None else reports
+    if missing := [output.format for output in outputs if output.format not in offered]:
+        option = "--compare-torch" if compare_torch is not None else "--statistics"
+        raise click.UsageError(f"{option} has no format {missing[0]}")
     gate = Gate.of(given, verify=program is not None, diff=diff)
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
+    if compare_torch is not None:
+        if fix or diff or as_statistics or program is not None:
+            raise click.UsageError("--compare-torch excludes --fix, --diff, --statistics and --verify")
+        return _compared(options_of(**given), compare_torch, outputs, exit_zero, quiet)
     if program is not None:
         if diff or as_statistics:
             raise click.UsageError(
@@ -100,6 +116,20 @@ def command(
         click.echo(f"took {time.monotonic() - start:.2f} s", err=True)
     write_reports(outputs, reports, outcome, quiet)
     return int(bool(outcome.findings or outcome.problems) and not exit_zero)
+
+
+def _compared(options: Options, release: str, outputs: tuple[Output, ...], exit_zero: bool, quiet: bool) -> int:
+    """Check under both releases and report what differs."""
+    from gblint.comparing import compare
+
+    with progress_bar() as progress:
+        before = check(options, progress)
+        after = check(msgspec.structs.replace(options, target_torch=release), progress)
+    for note in dict.fromkeys([*before.notes, *after.notes]):
+        warn(note)
+    comparison = compare(before, after)
+    write_reports(outputs, COMPARISONS, comparison, quiet)
+    return int(comparison.differs and not exit_zero)
 
 
 def _prove(program: str, options: Options, unsafe: bool, quiet: bool, verbose: bool) -> None:

@@ -20,7 +20,7 @@ def command(rule: str | None) -> int:
     if rule is None:
         print_out(listing())
         return 0
-    found = [r for r in rules if rule.upper() == r.meta.code or rule.lower() == r.meta.slug]
+    found = [r for r in rules if rule.upper() in r.meta.codes or rule.lower() == r.meta.slug]
     codemods = [c for c in load_codemods() if rule.lower() == c.meta.name]
     if not found and not codemods:
         names = [r.meta.slug for r in rules] + [c.meta.name for c in load_codemods()]
@@ -33,7 +33,7 @@ def command(rule: str | None) -> int:
 def _page(rule: type[Rule]) -> str:
     meta = rule.meta
     title = f"{meta.code} {meta.slug}"
-    facts = f"Category: {meta.category}. torch {meta.torch}. Since gblint {meta.since}."
+    facts = f"Category: {meta.category}. {meta.releases}. Since gblint {meta.since}."
     return f"{title}\n{'=' * len(title)}\n\n{documentation(rule)}\n\nInstead: {meta.advice}\n{facts}\n{meta.url}\n"
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from gblint.devtools.labels import Labels, Place
+from gblint.devtools.observed import UNNUMBERED
 from gblint.devtools.programs import files_of, labels_of, main_file
 from gblint.devtools.truth import Key, Truth, library_of
 from gblint.findings.finding import Finding
@@ -112,14 +113,20 @@ class _ProgramFiles(msgspec.Struct):
     spare: set[Place]
 
 
-def score_programs(predicted: Iterable[Predicted], programs: Sequence[Path]) -> Score:
-    """Judge findings in programs by the programs' headers; file names must be those of the programs, absolute."""
+def score_programs(
+    predicted: Iterable[Predicted], programs: Sequence[Path], truth: Mapping[Path, Labels] | None = None
+) -> Score:
+    """Judge findings in programs by their labels; file names must be those of the programs, absolute.
+
+    truth: the labels of each program, where they are not those of its header.
+    """
     by_file = _by_file(predicted)
     score = Score({}, {}, {}, [], [])
     total = Tally()
     exact = 0
     for program in programs:
-        exact += _judge_program(_with_predictions(program, by_file), total, score)
+        labels = labels_of(program) if truth is None else truth[program]
+        exact += _judge_program(_with_predictions(program, labels, by_file), total, score)
     score.figures = {**total.figures(), "exact": _ratio(exact, len(programs))}
     score.groups = {"all": total}
     return score
@@ -129,7 +136,7 @@ def program_verdicts(predicted: Iterable[Predicted], programs: Sequence[Path]) -
     """The findings that programs judge, with whether they hit a break; file names as for `score_programs`."""
     by_file = _by_file(predicted)
     for program in programs:
-        labelled = _with_predictions(program, by_file)
+        labelled = _with_predictions(program, labels_of(program), by_file)
         for finding in labelled.predicted:
             hit = any(_hits(finding, place) for place in labelled.expect)
             if hit or not any(_hits(finding, place) for place in labelled.spare):
@@ -144,8 +151,7 @@ def _by_file(predicted: Iterable[Predicted]) -> dict[str, list[Predicted]]:
     return by_file
 
 
-def _with_predictions(program: Path, by_file: Mapping[str, list[Predicted]]) -> _ProgramFiles:
-    labels: Labels = labels_of(program)
+def _with_predictions(program: Path, labels: Labels, by_file: Mapping[str, list[Predicted]]) -> _ProgramFiles:
     main = main_file(program).resolve()
 
     def absolute(places: Iterable[Place]) -> set[Place]:
@@ -195,7 +201,8 @@ def _hits(finding: Predicted, place: Place) -> bool:
 
 
 def _hits_id(finding: Predicted, place: Place) -> bool:
-    return finding.code == place.code and _hits(finding, place)
+    """A break that Dynamo gave no id is answered by any: there is no right one to say."""
+    return place.code in (finding.code, UNNUMBERED) and _hits(finding, place)
 
 
 # ------------------------------------------------------------------------------------------------------ libraries

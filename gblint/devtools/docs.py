@@ -100,7 +100,7 @@ def code_page(code: str, rules: list[type[Rule]]) -> str:
 
 def _section(rule: type[Rule]) -> str:
     meta = rule.meta
-    facts = f"Category: {meta.category}. torch {meta.torch}. Since gblint {meta.since}."
+    facts = f"Category: {meta.category}. {meta.releases}. Since gblint {meta.since}."
     return f"\n## {meta.slug}\n\n{markdown(documentation(rule))}\n{facts}\n"
 
 

@@ -32,7 +32,7 @@ import torch
 import torch._dynamo.convert_frame as convert_frame
 import torch._dynamo.symbolic_convert as symbolic_convert
 
-from gblint.devtools.observed import Answer, Break, Observed, Request
+from gblint.devtools.observed import UNNUMBERED, Answer, Break, Observed, Request
 
 # Dynamo puts a link to the page of the graph break into each message; the wrapped break comes first.
 GB_LINK = re.compile(r"/gb/gb(\d{4})\.html")
@@ -97,12 +97,12 @@ class Watch:
 
     def refused(self, message: str, place: tuple[str, int] | None) -> None:
         """Note a frame refused without a logged break."""
-        if place is not None and GB_LINK.search(message):
+        if place is not None and ids_in(message):
             self._note(self.silent, message, place)
 
     @staticmethod
     def _note(into: dict[tuple[str, int, str], Break], message: str, place: tuple[str, int]) -> None:
-        first, *others = ["GB" + number for number in GB_LINK.findall(message)] or ["GB????"]
+        first, *others = ids_in(message) or [UNNUMBERED]
         file, row = place
         known = into.get((file, row, first))
         wraps = tuple(dict.fromkeys([*(known.wrapped_by if known else ()), *others]))
@@ -121,6 +121,9 @@ class Watch:
 
     def _hook_breaks(self) -> None:
         tracer = symbolic_convert.InstructionTranslatorBase
+        if not hasattr(tracer, "log_graph_break"):
+            self._hook_breaks_of_2_9()
+            return
         original = tracer.log_graph_break
 
         def log_graph_break(translator: Any, code_options: Any, reason: str, exc: Any) -> None:
@@ -133,6 +136,21 @@ class Watch:
 
         tracer.log_graph_break = log_graph_break  # type: ignore[method-assign,assignment]
 
+    def _hook_breaks_of_2_9(self) -> None:
+        """There it is a function, and is told the exception only by being called while that is handled."""
+        watch, module = self, vars(symbolic_convert)
+        original = module["log_graph_break"]
+
+        def log_graph_break(
+            code_options: Any, reason: str = "", exc_info: bool = False, user_stack: Any = None
+        ) -> None:
+            stack = torch._guards.TracingContext.extract_stack() if user_stack is None else user_stack
+            exc = sys.exc_info()[1] if exc_info else None
+            watch.broke(reason if exc is None else message_of(exc), watch.place(stack))
+            original(code_options, reason, exc_info, user_stack)
+
+        module["log_graph_break"] = log_graph_break
+
     def _hook_refused_frames(self) -> None:
         """Two ways out of convert_frame pass by log_graph_break: a logged skip and a silent one."""
         watch = self
@@ -140,7 +158,7 @@ class Watch:
         class LoggedSkips(logging.Handler):
             def emit(self, record: logging.LogRecord) -> None:
                 exc: Any = record.exc_info[1] if record.exc_info else None
-                if exc is None or exc.logged or getattr(exc, "watched", False):
+                if exc is None or getattr(exc, "logged", False) or getattr(exc, "watched", False):
                     return
                 exc.watched = True
                 watch.broke(message_of(exc), watch.place(getattr(exc, "real_stack", None)))
@@ -156,10 +174,13 @@ class Watch:
             try:
                 return original(converter, frame, *args, **kwargs)
             except torch._dynamo.exc.Unsupported as exc:
-                if not exc.logged and not getattr(exc, "watched", False):
+                if not getattr(exc, "logged", False) and not getattr(exc, "watched", False):
                     exc.watched = True  # type: ignore[attr-defined]
                     place = watch.stack_place(getattr(exc, "real_stack", None))
-                    watch.refused(message_of(exc), place or watch.start_of(frame.f_code))
+                    if place and not hasattr(exc, "logged"):
+                        watch.broke(message_of(exc), place)  # up to 2.9 a break without resuming is first logged here
+                    else:
+                        watch.refused(message_of(exc), place or watch.start_of(frame.f_code))
                 raise
 
         convert_frame.ConvertFrameAssert.__call__ = call  # type: ignore[method-assign,assignment]
@@ -180,7 +201,19 @@ class Watch:
 
 
 def message_of(exc: Any) -> str:
-    return str(getattr(exc, "msg", None) or exc)
+    """What Dynamo says of a break. Up to 2.9 the break that another one wraps is told by its own exception only."""
+    message = str(getattr(exc, "msg", None) or exc)
+    wrapped = exc.__cause__
+    if not hasattr(exc, "logged") and isinstance(wrapped, torch._dynamo.exc.Unsupported):
+        return f"{message_of(wrapped)}\n{message}"
+    return message
+
+
+def ids_in(message: str) -> list[str]:
+    """The ids in what Dynamo says. Where it gives no link (2.9 does so for branches) the registry knows the title."""
+    title = message.partition("\n")[0]
+    text = message if GB_LINK.search(message) else torch._dynamo.exc.get_gbid_documentation_link(title) or ""
+    return ["GB" + number for number in GB_LINK.findall(text)]
 
 
 def use_eager_backend() -> None:

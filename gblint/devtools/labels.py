@@ -21,12 +21,13 @@ import tokenize
 
 import msgspec
 
-from gblint.devtools.observed import Break, Observed
+from gblint.devtools.observed import UNNUMBERED, Break, Observed
 
 HEADER = re.compile(r"#\s*(expect|also|silent):\s*(?:none|(GB\d{4})\s*@\s*(?:([\w./]+):)?(\d+))\s*$")
 NEEDS = re.compile(r"#\s*needs:\s*(.+)$")
 TRAILING = re.compile(r"#\s*(silent:\s*)?(GB\d{4}(?:\s*,\s*GB\d{4})*)\s*$")
 ID = re.compile(r"GB\d{4}")
+PLACE = re.compile(rf"(GB\d{{4}}|{re.escape(UNNUMBERED)}) @ (?:([\w./]+):)?(\d+)")
 
 
 class Place(msgspec.Struct, frozen=True, order=True):
@@ -38,6 +39,14 @@ class Place(msgspec.Struct, frozen=True, order=True):
 
     def __str__(self) -> str:
         return f"{self.code} @ {self.file + ':' if self.file else ''}{self.row}"
+
+    @staticmethod
+    def parse(text: str) -> Place:
+        """The place that `str` has written. Raises ValueError for any other text."""
+        match = PLACE.fullmatch(text)
+        if not match:
+            raise ValueError(f"not a place in a program: {text!r}; expected something like 'GB0059 @ 12'")
+        return Place(match[2] or "", int(match[3]), match[1])
 
 
 class Labels(msgspec.Struct, frozen=True):
@@ -108,10 +117,11 @@ def _differences(want: set[tuple[int, str]], got: set[tuple[int, str]], what: st
 def program_problems(labels: Labels, observed: Observed) -> list[str]:
     """How a program's header differs from what was observed, in words; empty when it is true."""
     problems = []
+    seen = labels_from(observed)
     for kind, want, got in (
-        ("expect", labels.expect, _places(observed.breaks)),
-        ("also", labels.also, _wraps(observed.breaks)),
-        ("silent", labels.silent, _places(observed.silent)),
+        ("expect", labels.expect, seen.expect),
+        ("also", labels.also, seen.also),
+        ("silent", labels.silent, seen.silent),
     ):
         problems += [f"{kind}: {place} did not happen" for place in sorted(want - got)]
         problems += [f"{kind}: {place} is not in the header" for place in sorted(got - want)]
@@ -120,10 +130,16 @@ def program_problems(labels: Labels, observed: Observed) -> list[str]:
 
 def header_lines(observed: Observed) -> list[str]:
     """The header that is true of an observation."""
-    breaks = _places(observed.breaks)
-    lines = [f"# expect: {place}" for place in sorted(breaks)] or ["# expect: none"]
-    lines += [f"# also: {place}" for place in sorted(_wraps(observed.breaks))]
-    return lines + [f"# silent: {place}" for place in sorted(_places(observed.silent))]
+    labels = labels_from(observed)
+    lines = [f"# expect: {place}" for place in sorted(labels.expect)] or ["# expect: none"]
+    lines += [f"# also: {place}" for place in sorted(labels.also)]
+    return lines + [f"# silent: {place}" for place in sorted(labels.silent)]
+
+
+def labels_from(observed: Observed) -> Labels:
+    """The labels that are true of an observation."""
+    expect = frozenset(_places(observed.breaks))
+    return Labels(expect, frozenset(_wraps(observed.breaks)), frozenset(_places(observed.silent)))
 
 
 def _places(breaks: tuple[Break, ...]) -> set[Place]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+UNNUMBERED = "GB????"  # stands for the id of a break that Dynamo gave none
+
 
 class Request(msgspec.Struct, frozen=True):
     """Run the file `path`; `key` comes back with the answer; `limit` is in seconds; eager: with Dynamo off;
@@ -19,7 +21,7 @@ class Request(msgspec.Struct, frozen=True):
 class Break(msgspec.Struct, frozen=True):
     """One graph break, or one frame that Dynamo refused.
 
-    gb_id: id in torch's registry, "GB????" when Dynamo gave none.
+    gb_id: id in torch's registry, UNNUMBERED when Dynamo gave none.
     row: line of the innermost frame that belongs to the program; 0 when no frame does.
     file: "" for the program's own file, else the path of another file of its folder, relative to it.
     wrapped_by: ids reported "while handling this graph break", such as GB7000 for a break in a loop.

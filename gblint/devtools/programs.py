@@ -8,6 +8,8 @@ from pathlib import Path
 
 from gblint.devtools.labels import Labels, header
 
+LABELLED = "2.13"  # the torch release that headers tell of; what others do is recorded beside the programs
+
 
 def programs_in(path: Path) -> Iterator[Path]:
     """The programs at a path: itself when it is one, else those directly in the folder, in order of name."""

@@ -1,5 +1,6 @@
 """`python -m gblint.devtools.score` scores the analyzer on the corpus: labelled programs and recorded truth.
 
+The parts `torch-X.Y` are all programs, with `--target-torch X.Y`, by what they did under that release.
 Library sources are taken from the first folder given with --sources, else `.cache/sources/SET`, that
 holds the pinned versions (`python -m gblint.devtools.sources` fetches them); without one, that part is
 skipped with a message. With --findings, the findings in JSON reports of `gblint check` are scored
@@ -14,7 +15,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import click
@@ -26,7 +27,9 @@ from rich.table import Table
 from gblint.checking import Options, check
 from gblint.config import MIN_CONFIDENCE
 from gblint.devtools.accuracy import Predicted, Score, Tally, from_finding, from_json, score_programs, score_truth
-from gblint.devtools.programs import collections_in, programs_in
+from gblint.devtools.labels import Labels
+from gblint.devtools.programs import LABELLED, collections_in, labels_of, programs_in
+from gblint.devtools.releases import load_releases
 from gblint.devtools.sources import CACHE, SETS, find_sources, requirements
 from gblint.devtools.truth import Truth, library_of, load_truth
 
@@ -40,8 +43,9 @@ FIGURES_OF_TRUTH = (
 class Runner:
     """Gives the findings in paths: from the analyzer, or those of JSON reports."""
 
-    def __init__(self, reports: Sequence[Path], jobs: int) -> None:
-        self._jobs = jobs
+    def __init__(self, reports: Sequence[Path], jobs: int, target_torch: str | None = None) -> None:
+        self.jobs = jobs
+        self._target_torch = target_torch
         given = [from_json(f) for report in reports for f in json.loads(report.read_text("utf8"))]
         self._given = given if reports else None
 
@@ -58,7 +62,8 @@ class Runner:
             no_cache=True,
             min_confidence=0.0,
             roots=(roots, ()),
-            jobs=self._jobs,
+            jobs=self.jobs,
+            target_torch=self._target_torch,
         )
         return [from_finding(finding) for finding in check(options).findings]
 
@@ -80,6 +85,28 @@ def programs_score(collection: Path, runner: Runner) -> Score:
     """Score one collection of programs."""
     with judged_programs(collection, runner) as (findings, programs):
         return score_programs(_sure(findings), programs)
+
+
+def release_score(corpus: Path, minor: str, jobs: int) -> Score:
+    """Score `--target-torch` on the programs of all collections, by what they did under that release.
+
+    Programs that are newer than the record are left out.
+    """
+    runner, release = Runner((), jobs, minor), load_releases(corpus).get(minor)
+    found: list[Predicted] = []
+    truth: dict[Path, Labels] = {}
+    with ExitStack() as copies:
+        for name, collection in collections_in(corpus).items():
+            findings, programs = copies.enter_context(judged_programs(collection, runner))
+            found += findings
+            truth |= release.labels(name, programs) if release else {p: labels_of(p) for p in programs}
+        return score_programs(_sure(found), list(truth), truth)
+
+
+def scored_releases(corpus: Path) -> dict[str, str]:
+    """Each release whose programs' behaviour is known, by the name of the part: "torch-2.9"."""
+    minors = sorted({*load_releases(corpus), LABELLED}, key=lambda minor: int(minor.rpartition(".")[2]))
+    return {f"torch-{minor}": minor for minor in minors}
 
 
 def _sure(findings: Iterable[Predicted]) -> Iterator[Predicted]:
@@ -197,13 +224,17 @@ def main(
 def _scores(
     parts: tuple[str, ...], folders: tuple[Path, ...], runner: Runner, corpus: Path, console: Console, show: bool
 ) -> Iterator[tuple[str, Score]]:
-    collections = collections_in(corpus)
-    there = [*collections, *SETS]
+    collections, releases = collections_in(corpus), scored_releases(corpus)
+    there = [*collections, *releases, *SETS]
     if unknown := set(parts).difference(there):
         raise click.UsageError(f"no {', '.join(sorted(unknown))} in {corpus}; there: {', '.join(there)}")
-    for part in parts or (*collections, *SETS):
+    for part in parts or there:
         if part in collections:
             score = programs_score(collections[part], runner)
+        elif part in releases:
+            if runner.has_report:
+                continue  # a report is of one release
+            score = release_score(corpus, releases[part], runner.jobs)
         else:
             wanted = requirements(corpus, part)
             sources = find_sources([*folders, CACHE / part], wanted)
@@ -211,7 +242,7 @@ def _scores(
                 console.print(f"{part}: skipped, no --sources folder holds the versions of {wanted}", markup=False)
                 continue
             score = truth_score(part, corpus, sources, runner)
-        print_score(console, part, score, FIGURES_OF_PROGRAMS if part in collections else FIGURES_OF_TRUTH, show)
+        print_score(console, part, score, FIGURES_OF_TRUTH if part in SETS else FIGURES_OF_PROGRAMS, show)
         yield part, score
 
 

@@ -13,6 +13,7 @@ from gblint.findings.confidence import probability
 from gblint.findings.finding import Finding, Reason, Step
 from gblint.interpreter.source import code
 from gblint.interpreter.values import DataScalar, Tensor, Union, as_tensor
+from gblint.rule_api import url_of
 
 if TYPE_CHECKING:
     from gblint.callgraph import Calls
@@ -38,7 +39,8 @@ def findings_of(
     if not drafts:
         return []
     graph = CallGraph(calls)
-    found = {id(finding): (finding, draft) for draft in drafts for finding in [_finding(draft, graph)]}
+    made = [(_finding(draft, graph, machine.context.torch), draft) for draft in drafts]
+    found = {id(finding): (finding, draft) for finding, draft in made}
     kept = likeliest((finding for finding, _ in found.values()), lambda f: (f.confidence, f.code))
     if not any(map(examines, kept)):
         return kept
@@ -61,7 +63,7 @@ def _unrepaired(finding: Finding) -> Finding:
     return msgspec.structs.replace(finding, refusals=(("gblint", reason),), examined=True)
 
 
-def _finding(draft: Draft, graph: CallGraph) -> Finding:
+def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
     meta = draft.rule.meta
     row, column, end_row, end_column = draft.chunk.span(draft.node)
     confidence = probability(
@@ -70,8 +72,9 @@ def _finding(draft: Draft, graph: CallGraph) -> Finding:
     )  # fmt: skip
     masked = draft.masked_by.chunk.span(draft.masked_by.node)[0] if draft.masked_by is not None else 0
     root = draft.root.name or (draft.path[0][0] if draft.path else "")
+    found_under = draft.answer.code or meta.code_in(torch)
     return Finding(
-        code=meta.code,
+        code=found_under,
         name=meta.slug,
         message=draft.answer.message,
         filename=draft.chunk.module.path,
@@ -94,7 +97,7 @@ def _finding(draft: Draft, graph: CallGraph) -> Finding:
         path=_steps(draft),
         why=_reasons(draft),
         advice=draft.answer.advice or meta.advice,
-        url=meta.url,
+        url=url_of(found_under),
         noqa_row=end_row,
         event=draft.event,
     )

@@ -44,4 +44,10 @@ class RuleTable:
         for pattern in rule.calls:
             if pattern == callee or (pattern.endswith(".*") and callee.startswith(pattern[:-1])) or pattern == "*":
                 return True
-        return rule.measured and self._knowledge.verdict(callee) == rule.meta.code
+        return rule.measured and not _is_builtin(callee) and self._knowledge.verdict(callee) == rule.meta.code
+
+
+def _is_builtin(callee: str) -> bool:
+    """True for `repr`, not for `int.from_bytes`: whether a builtin breaks depends on what it is given, which rules of
+    their own look at."""
+    return callee.startswith("builtins.") and callee.count(".") == 1

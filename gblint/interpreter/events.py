@@ -205,6 +205,7 @@ class Break:
         (`.item()` gives a number).
     fatal: Dynamo fails or drops the whole frame wherever this stands (the frame falls back even in a straight line).
     silent: Dynamo skips the frame without logging a break.
+    code: the id of this case in the target release, where it is not that of the rule.
     """
 
     message: str
@@ -215,3 +216,4 @@ class Break:
     fatal: bool = False
     silent: bool = False
     advice: str = ""
+    code: str = ""

@@ -230,11 +230,12 @@ def _nullcontext(site: Site) -> Value:
 
 
 @model(
-    "random.uniform", "random.randint", "random.randrange", "random.gauss", "random.triangular", "random.betavariate"
-)
+    "random.random", "random.uniform", "random.randint", "random.randrange", "random.gauss", "random.triangular",
+    "random.betavariate",
+)  # fmt: skip
 def _drawn(site: Site) -> Value:
     """A random number: within a region Dynamo holds it as a 0-d tensor."""
-    kind = "int" if site.name.startswith("random.rand") else "float"
+    kind = "int" if site.name.startswith(("random.randint", "random.randrange")) else "float"
     if not site.frame.traced or site.machine.knowledge.verdict(site.name) != "ok":
         return Plain(kind)
     return Tensor(1.0, kind, 0, "result", "random", site.origin())

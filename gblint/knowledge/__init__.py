@@ -1,6 +1,7 @@
 """What torch, the standard library and NumPy do under Dynamo, read from generated data; torch itself is never imported.
 
-The data is one JSON file per torch minor release in `data/`, written by `python -m gblint.knowledge.generate`.
+The data is one JSON file for a torch minor release in `data/`, written by `python -m gblint.knowledge.generate`, and
+for other releases what they do otherwise.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from gblint.knowledge.model import Entry, Param, Return, Variant
+from gblint.knowledge.model import Changes, Entry, Param, Return, Variant
 
-__all__ = ["Entry", "Knowledge", "Param", "Return", "Variant", "available", "load"]
+__all__ = ["Entry", "Knowledge", "Param", "Return", "Variant", "available", "load", "measured"]
 
 DATA = Path(__file__).parent / "data"
-_FILE = re.compile(r"torch-(\d+)\.(\d+)\.json$")
+_FULL = re.compile(r"torch-(\d+)\.(\d+)\.json")
+_CHANGES = re.compile(r"changes-(\d+)\.(\d+)\.json")
 
 
 class _File(msgspec.Struct):
@@ -35,20 +37,29 @@ class _File(msgspec.Struct):
 
 _file_decoder = msgspec.json.Decoder(_File)
 _entry_decoder = msgspec.json.Decoder(Entry)
+_changes_decoder = msgspec.json.Decoder(Changes)
 
 
 class Knowledge:
-    """Facts of one torch release. Names may be given in any spelling torch has for them (see `canonical`)."""
+    """Facts of one torch release. Names may be given in any spelling torch has for them (see `canonical`).
 
-    def __init__(self, data: bytes) -> None:
+    data: the file of a release that was measured in full; changes: that of one which is told by what differs from it.
+    """
+
+    def __init__(self, data: bytes, changes: bytes | None = None) -> None:
         self._file = _file_decoder.decode(data)
+        self._changes = _changes_decoder.decode(changes) if changes else Changes("", "", {}, {})
+        self._changed: dict[str, dict[str, str]] = {}
+        for full_name, verdict in self._changes.verdicts.items():
+            name, _, form = full_name.partition("@")
+            self._changed.setdefault(name, {})[form] = verdict
         self._entries: dict[str, Entry | None] = {}
         self._canonical: dict[str, str] = {}
 
     @property
     def torch_version(self) -> str:
         """The release that the data was measured under, such as "2.13.0"."""
-        return self._file.torch
+        return self._changes.torch or self._file.torch
 
     @property
     def tensor_attributes(self) -> Mapping[str, str]:
@@ -65,13 +76,13 @@ class Knowledge:
         """Methods that, among common objects, only a tensor has: a call of one proves a tensor."""
         return frozenset(self._file.tensor_only_names)
 
-    @property
+    @cached_property
     def context_managers(self) -> Mapping[str, str]:
         """Context manager (canonical name) → "ok", "crash", or the graph-break id measured on entering it in a region.
 
         "name@form" are other ways to get one: "torch.device@variable", "threading.Lock@new" (made inside the region).
         """
-        return self._file.context_managers
+        return self._file.context_managers | self._changes.context_managers
 
     @property
     def gb_types(self) -> Mapping[str, str]:
@@ -109,8 +120,15 @@ class Knowledge:
         name = self.canonical(qualified)
         if name not in self._entries:
             raw = self._file.entries.get(name.removeprefix("builtins."))
-            self._entries[name] = None if raw is None else _entry_decoder.decode(raw)
+            self._entries[name] = None if raw is None else self._with_changes(name, _entry_decoder.decode(raw))
         return self._entries[name]
+
+    def _with_changes(self, name: str, entry: Entry) -> Entry:
+        changed = self._changed.get(name.removeprefix("builtins."))
+        if changed is None:
+            return entry
+        forms = {form: verdict for form, verdict in changed.items() if form}
+        return msgspec.structs.replace(entry, verdict=changed.get("", entry.verdict), forms=entry.forms | forms)
 
     def names(self) -> Iterable[str]:
         """Every name there is an entry for, in canonical spelling."""
@@ -199,9 +217,21 @@ class Knowledge:
 
 
 def available() -> tuple[str, ...]:
-    """Minor releases that there is data for, oldest first."""
-    found = [(int(m[1]), int(m[2])) for p in DATA.iterdir() if (m := _FILE.search(p.name))]
-    return tuple(f"{major}.{minor}" for major, minor in sorted(found))
+    """Minor releases that were measured in full, oldest first."""
+    return _text(_minors(_FULL))
+
+
+def measured() -> tuple[str, ...]:
+    """Minor releases that there is data for, in full or as what differs, oldest first."""
+    return _text(sorted({*_minors(_FULL), *_minors(_CHANGES)}))
+
+
+def _minors(pattern: re.Pattern[str]) -> list[tuple[int, int]]:
+    return sorted((int(m[1]), int(m[2])) for p in DATA.iterdir() if (m := pattern.fullmatch(p.name)))
+
+
+def _text(minors: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    return tuple(f"{major}.{minor}" for major, minor in minors)
 
 
 @lru_cache(maxsize=4)
@@ -214,8 +244,12 @@ def load(target: str = "2.13") -> Knowledge:
     if not match:
         raise ValueError(f"not a torch release: {target!r}; expected something like '2.13'")
     wanted = (int(match[1]), int(match[2]))
-    known = [tuple(map(int, name.split("."))) for name in available()]
-    if not known:
+    full = _minors(_FULL)
+    if not full:
         raise FileNotFoundError(f"no torch data in {DATA}; run `python -m gblint.knowledge.generate` under torch")
+    known = sorted({*full, *_minors(_CHANGES)})
     major, minor = max((k for k in known if k <= wanted), default=known[0])
-    return Knowledge((DATA / f"torch-{major}.{minor}.json").read_bytes())
+    if (major, minor) in full:
+        return Knowledge((DATA / f"torch-{major}.{minor}.json").read_bytes())
+    changes = (DATA / f"changes-{major}.{minor}.json").read_bytes()
+    return Knowledge((DATA / f"torch-{_changes_decoder.decode(changes).base}.json").read_bytes(), changes)

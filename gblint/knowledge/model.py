@@ -79,3 +79,15 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     forms: dict[str, str] = {}
     probe: str | None = None
     sources: dict[str, str] = {}
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What a release does otherwise than the release `base`, whose data says all the rest.
+
+    verdicts: by name, or "name@form". context_managers: as in the data file. torch: the full version measured.
+    """
+
+    torch: str
+    base: str
+    verdicts: dict[str, str]
+    context_managers: dict[str, str]

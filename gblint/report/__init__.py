@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gblint.checking import Outcome
-from gblint.report import concise, full, github, gitlab, json, junit, markdown, sarif, statistics
+from gblint.comparing import Comparison
+from gblint.report import compared, concise, full, github, gitlab, json, junit, markdown, sarif, statistics
 from gblint.report.style import Style
 
-__all__ = ["FORMATS", "STATISTICS", "Report", "Style"]
+__all__ = ["COMPARISONS", "FORMATS", "STATISTICS", "Report", "Style"]
 
 Report = Callable[[Outcome, Style], str]
 
@@ -27,4 +28,9 @@ STATISTICS: dict[str, Report] = {
     "full": statistics.render,
     "concise": statistics.render,
     "json": statistics.render_json,
+}
+COMPARISONS: dict[str, Callable[[Comparison, Style], str]] = {
+    "full": compared.render,
+    "concise": compared.render,
+    "json": compared.render_json,
 }

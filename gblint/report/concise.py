@@ -11,13 +11,14 @@ from gblint.report.style import Style, percent, printable, shown
 
 def render(outcome: Outcome, style: Style) -> str:
     """The whole report, in the order of the full one."""
-    lines = [_finding(f, style) for f in by_worth(outcome.findings)]
+    lines = [line(f, style) for f in by_worth(outcome.findings)]
     lines += [_problem(p, style) for p in outcome.problems]
     text = "".join(f"{line}\n" for line in lines)
     return text + (summary.render(outcome, style) if style.summary else "")
 
 
-def _finding(finding: Finding, style: Style) -> str:
+def line(finding: Finding, style: Style) -> str:
+    """One finding."""
     marks = [percent(finding.confidence), "hot" if finding.hot else "", _mask(finding)]
     tail = " ".join(mark for mark in marks if mark)
     place = _place(finding, style)

@@ -108,3 +108,28 @@ def test_missing_torch_is_said(tmp_path: Path) -> None:
 
 def test_break_is_hashable_data() -> None:
     assert len({Break("GB0059", 1), Break("GB0059", 1)}) == 1
+
+
+def test_what_releases_up_to_2_9_say_without_a_link_is_known_by_its_title() -> None:
+    """There the host meets titles alone, and exceptions that do not tell of the break they wrap."""
+    from gblint.devtools.dynamo_host import ids_in, message_of
+
+    assert ids_in("Data-dependent branching\n  Explanation: none") == ["GB0170"]
+    assert ids_in("STORE_ATTR-caused graph break") == []
+    assert ids_in("x https://site/gb/gb0059.html y https://site/gb/gb7000.html") == ["GB0059", "GB7000"]
+
+    class Old(Exception):
+        """An exception of Dynamo's without the attributes that later releases gave it."""
+
+    outer, inner = Old("outer"), torch_unsupported("inner")
+    outer.__cause__ = inner
+    assert message_of(outer) == "inner\nouter"
+    assert message_of(Old("alone")) == "alone"
+
+
+def torch_unsupported(text: str) -> Exception:
+    import torch._dynamo.exc
+
+    made = torch._dynamo.exc.Unsupported.__new__(torch._dynamo.exc.Unsupported)
+    made.args, made.msg, made.logged = (text,), text, False
+    return made

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import time
 
+import msgspec
 import pytest
 
-from gblint.knowledge import DATA, Knowledge, Return, available, load
+from gblint.knowledge import DATA, Knowledge, Return, available, load, measured
+from gblint.knowledge.model import Changes
 
 VERDICT = re.compile(r"ok|crash|unnamed|GB\d{4}")
 
@@ -20,11 +22,37 @@ def torch_facts() -> Knowledge:
 
 
 def test_releases_fall_back_to_the_nearest_older_one():
-    newest = available()[-1]
+    newest = measured()[-1]
     assert load(newest).torch_version.startswith(newest)
     assert load("99.0").torch_version == load(newest).torch_version
-    assert load("1.0").torch_version.startswith(available()[0])
+    assert load("1.0").torch_version.startswith(measured()[0])
     assert load(newest + ".1").torch_version == load(newest).torch_version
+
+
+def test_what_a_release_does_otherwise_lies_over_what_was_measured_in_full():
+    base, later = load("2.13"), load("2.14")
+    assert (base.verdict("random.random"), later.verdict("random.random")) == ("GB0007", "ok")
+    assert (base.verdict("range", "tensor"), later.verdict("range", "tensor")) == ("GB0059", "GB0124")
+    assert (base.verdict("builtins.range"), later.verdict("builtins.range")) == ("ok", "ok")
+    assert base.context_managers["threading.Condition"] != later.context_managers["threading.Condition"]
+    assert later.context_managers["threading.Lock"] == base.context_managers["threading.Lock"]
+    assert later.returns("torch.sum") == base.returns("torch.sum")
+
+
+@pytest.mark.parametrize("release", sorted({*measured()} - {*available()}))
+def test_files_of_changes_hold_differences_only(release: str):
+    changes = msgspec.json.decode((DATA / f"changes-{release}.json").read_bytes(), type=Changes)
+    assert changes.torch.startswith(f"{release}.")
+    base = load(changes.base)
+    assert base.torch_version.startswith(changes.base)
+    for full_name, verdict in changes.verdicts.items():
+        name, _, form = full_name.partition("@")
+        assert base.canonical(name) == name
+        assert base.entry(name) is not None, name
+        assert VERDICT.fullmatch(verdict)
+        assert verdict != base.verdict(name, form), full_name
+        assert load(release).verdict(name, form) == verdict
+    assert all(base.context_managers.get(name) != verdict for name, verdict in changes.context_managers.items())
 
 
 def test_a_target_that_is_no_release_is_refused():

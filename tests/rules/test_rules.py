@@ -17,9 +17,9 @@ from gblint.analysis import Settings, analyze
 from gblint.devtools.dynamo import DynamoRunner, Observed
 from gblint.devtools.labels import example_problems, expected, expected_silent
 from gblint.knowledge import load
+from gblint.ranges import applies
 from gblint.registry import load_rules
-from gblint.rule_api import Rule
-from gblint.units import applies
+from gblint.rule_api import Rule, RuleMeta
 
 HEADINGS = ("What breaks", "Why Dynamo breaks", "Example", "Instead", "Fix", "Torch versions", "Limits")
 IDS = json.loads((Path(gblint.knowledge.__file__).parent / "data" / "graph_break_ids.json").read_text(encoding="utf8"))
@@ -66,12 +66,35 @@ def test_metadata_is_complete(rule: type[Rule]) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)
 def test_code_exists_in_the_releases_it_claims(rule: type[Rule]) -> None:
-    assert rule.meta.code in IDS["ids"]
-    _, first, last = IDS["ids"][rule.meta.code]
-    claimed = [release for release in IDS["releases"] if applies(rule.meta.torch, version(release))]
-    assert claimed, "no known release is in the range"
-    assert version(claimed[0]) >= version(first), f"{rule.meta.code} is listed since {first}"
-    assert version(claimed[-1]) <= version(last), f"{rule.meta.code} is raised up to {last}"
+    _claims_what_is_there(rule.meta.code, rule.meta.torch)
+    for where, code in rule.meta.renamed:
+        if code:
+            _claims_what_is_there(code, where)
+
+
+def _claims_what_is_there(code: str, where: str) -> None:
+    assert code in IDS["ids"]
+    _, first, last = IDS["ids"][code]
+    claimed = [release for release in IDS["releases"] if applies(where, version(release))]
+    assert claimed, f"no known release is in the range {where}"
+    assert version(claimed[0]) >= version(first), f"{code} is listed since {first}"
+    assert version(claimed[-1]) <= version(last), f"{code} is raised up to {last}"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=name_of)
+def test_a_release_has_one_id_for_a_rule(rule: type[Rule]) -> None:
+    """Ranges that overlap would leave it to their order which id is said."""
+    ranges = [rule.meta.torch, *(where for where, _ in rule.meta.renamed)]
+    for release in IDS["releases"]:
+        assert sum(applies(where, version(release)) for where in ranges) <= 1, release
+
+
+def test_the_id_of_a_release() -> None:
+    meta = RuleMeta("GB0001", "x", "x", "supportable", "X.", ">=2.13", (("<2.10", ""), (">=2.10,<2.12", "GB0002")))
+    found = {minor: meta.code_in((2, minor)) for minor in (9, 11, 12, 13)}
+    assert found == {9: "GB0001", 11: "GB0002", 12: "", 13: "GB0001"}
+    assert meta.codes == {"GB0001", "GB0002"}
+    assert meta.releases == "torch >=2.13; <2.10 without an id; >=2.10,<2.12 as GB0002"
 
 
 def version(release: str) -> tuple[int, int]:

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import click
 import torch
 
-from gblint.knowledge.generate import breaks, curated, entries, names, probing, runs, tables, verdicts, write
+from gblint.knowledge import load
+from gblint.knowledge.generate import breaks, changes, curated, entries, names, probing, runs, tables, verdicts, write
 from gblint.knowledge.model import Entry
 
 Result = TypeVar("Result")
@@ -22,14 +23,24 @@ Result = TypeVar("Result")
 @click.command()
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), required=True, help="Directory to write to.")
 @click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Programs compiled at a time.")
+@click.option("--changes-from", "base", metavar="X.Y", help="Measure only verdicts, and write what differs from X.Y.")
 @click.option("--resume", is_flag=True, help="Keep the verdicts of the file that is there, measure those it lacks.")
-def main(out: Path, jobs: int, resume: bool) -> None:
-    """Measure the installed torch and write torch-MAJOR.MINOR.json into the directory OUT."""
+def main(out: Path, jobs: int, base: str | None, resume: bool) -> None:
+    """Measure the installed torch and write torch-MAJOR.MINOR.json into the directory OUT.
+
+    With --changes-from it is changes-MAJOR.MINOR.json, which needs the data of that release.
+    """
     warnings.simplefilter("ignore")
+    minor = ".".join(torch.__version__.split(".")[:2])
+    if base is not None:
+        stage("warm-up", breaks.warm_up)
+        found = stage("changes", lambda: changes.measure(load(base), base, jobs))
+        (out / f"changes-{minor}.json").write_text(write.encode_changes(found))
+        return
     if importlib.util.find_spec("expecttest") is None:
         raise click.UsageError("torch.testing, which has the sample inputs, needs expecttest: pip install expecttest")
     out.mkdir(parents=True, exist_ok=True)
-    path = out / f"torch-{'.'.join(torch.__version__.split('.')[:2])}.json"
+    path = out / f"torch-{minor}.json"
     data = generate(jobs, write.read(path) if resume else None)
     path.write_text(write.encode(data))
     click.echo(f"{path}: {len(data['entries'])} entries, {path.stat().st_size / 1e6:.2f} MB")

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from gblint.knowledge.model import Entry
+from gblint.knowledge.model import Changes, Entry
 
-_LINES = ("tensor_attributes", "dtypes", "context_managers", "gb_types", "aliases", "entries")
+_LINES = ("tensor_attributes", "dtypes", "verdicts", "context_managers", "gb_types", "aliases", "entries")
 
 
 def encode(data: dict[str, Any]) -> str:
@@ -23,6 +23,11 @@ def encode(data: dict[str, Any]) -> str:
         else:
             parts.append(f" {json.dumps(key)}: {_compact(value)}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def encode_changes(changes: Changes) -> str:
+    """The text of a file of changes, a verdict a line."""
+    return encode(msgspec.to_builtins(changes))
 
 
 def _compact(value: Any) -> str:
