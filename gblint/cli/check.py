@@ -14,8 +14,8 @@ from gblint.checking import Options, check
 from gblint.cli.analysis_options import analysis_options, describe, options_of
 from gblint.cli.gate import Gate, WithReason, gate_options
 from gblint.cli.main import warn
-from gblint.cli.outputs import Output, output_options, outputs_of, write_reports
 from gblint.cli.options import RELEASE
+from gblint.cli.outputs import Output, output_options, outputs_of, write_reports
 from gblint.cli.progress import progress_bar
 from gblint.report import COMPARISONS, FORMATS, STATISTICS
 
