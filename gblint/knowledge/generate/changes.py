@@ -62,7 +62,9 @@ def differing(base: Knowledge, found: Iterable[tuple[str, str, str]]) -> dict[st
     changed: dict[str, str] = {}
     for name, form, verdict in found:
         known = base.verdict(name, form)
-        if (known == OK and name.rpartition(".")[0] in TRACED_INSIDE) or (known != OK and verdict == UNNAMED):
+        without_id = known != OK and verdict == UNNAMED
+        by_receiver = known == OK and name.rpartition(".")[0] in TRACED_INSIDE
+        if without_id or by_receiver:
             continue
         if verdict and known is not None and verdict != known:
             changed[base.canonical(name) + (f"@{form}" if form else "")] = verdict
