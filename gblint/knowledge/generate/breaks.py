@@ -26,7 +26,7 @@ from torch._dynamo.exc import InternalTorchDynamoError, get_gbid_documentation_l
 
 CPU_LIMIT_S = 20  # processor time of a child: on a busy machine, a fair child may take far longer by the clock
 LIMIT_S = 120.0  # by the clock: for children that sleep or wait
-OK, CRASH = "ok", "crash"
+OK, CRASH, UNNAMED = "ok", "crash", "unnamed"
 _ID = re.compile(r"/gb(\d{4})\.html", re.I)
 
 
@@ -61,7 +61,7 @@ def _outcome(breaks: list[str]) -> Outcome:
         return Outcome(OK)
     ids = _ID.findall(breaks[0])
     name = next((line for line in map(str.strip, breaks[0].splitlines()) if _is_name(line)), "")
-    return Outcome(f"GB{ids[0]}" if ids else "unnamed", detail=name)
+    return Outcome(f"GB{ids[0]}" if ids else UNNAMED, detail=name)
 
 
 def _is_name(line: str) -> bool:

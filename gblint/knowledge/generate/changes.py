@@ -9,7 +9,7 @@ import torch
 
 from gblint.knowledge import Knowledge
 from gblint.knowledge.generate import probing, tables, verdicts
-from gblint.knowledge.generate.breaks import OK
+from gblint.knowledge.generate.breaks import OK, UNNAMED
 from gblint.knowledge.generate.probing import Measured, Probe
 from gblint.knowledge.model import Changes
 
@@ -55,11 +55,16 @@ def _found(measured: Mapping[str, Measured]) -> Iterator[tuple[str, str, str]]:
 
 
 def differing(base: Knowledge, found: Iterable[tuple[str, str, str]]) -> dict[str, str]:
-    """Of (name, form, verdict) those with another verdict than in the base release, by "name" or "name@form"."""
+    """Of (name, form, verdict) those with another verdict than in the base release, by "name" or "name@form".
+
+    A break without an id is no other verdict where the base release has a break: its id stands for it.
+    """
     changed: dict[str, str] = {}
     for name, form, verdict in found:
         known = base.verdict(name, form)
-        if known == OK and name.rpartition(".")[0] in TRACED_INSIDE:
+        without_id = known != OK and verdict == UNNAMED
+        by_receiver = known == OK and name.rpartition(".")[0] in TRACED_INSIDE
+        if without_id or by_receiver:
             continue
         if verdict and known is not None and verdict != known:
             changed[base.canonical(name) + (f"@{form}" if form else "")] = verdict
@@ -68,4 +73,5 @@ def differing(base: Knowledge, found: Iterable[tuple[str, str, str]]) -> dict[st
 
 def _differing_managers(base: Knowledge, entered: Mapping[str, Measured]) -> dict[str, str]:
     found = {base.canonical(name): one.verdict or "" for name, one in entered.items()}
-    return {name: verdict for name, verdict in found.items() if verdict and verdict != base.context_managers.get(name)}
+    known = base.context_managers
+    return {name: verdict for name, verdict in found.items() if verdict not in ("", UNNAMED, known.get(name))}
