@@ -201,3 +201,37 @@ def test_a_class_that_only_constructs_anew_is_run_where_its_forward_stands(tmp_p
     found = analyze(files, files, Settings())
     assert found.stats.assumed_roots == 2  # Base and Changed
     assert [(Path(f.filename).name, f.row) for f in found.findings] == [("derived.py", 13)]
+
+
+WHOLE = """
+import torch
+from torch import nn
+
+def weigh(x, mask):
+    total = x.sum().item()
+    return x * total + x[mask].sum()
+
+class Pool(nn.Module):
+    def forward(self, x, mask):
+        return weigh(x, mask)
+
+@torch.compile(fullgraph=True)
+def whole(x, mask):
+    return weigh(x, mask)
+
+def later(x, mask):
+    return weigh(x, mask) + x.nonzero().sum()
+
+x, mask = torch.rand(4), torch.rand(4) > 0.5
+pool = torch.compile(Pool(), fullgraph=True)
+padded = torch.compile(later, fullgraph=True)
+pool(x, mask), whole(x, mask), padded(x, mask)
+"""
+
+
+def test_fullgraph_captures_scalars_and_shapes_that_depend_on_data(tmp_path: Path) -> None:
+    file = tmp_path / "main.py"
+    file.write_text(WHOLE)
+    assert analyze([file], [file], Settings()).findings == []
+    file.write_text(WHOLE + "torch.compile(weigh)(x, mask)\n")
+    assert {(f.code, f.row) for f in analyze([file], [file], Settings()).findings} == {("GB0124", 6), ("GB0036", 7)}
