@@ -13,7 +13,7 @@ Instead:
 Fix:
     Seed before the compiled function is called, or draw the random tensors outside and pass them in.
 Torch versions:
-    Every release; `torch.cuda.manual_seed_all` since 2.13.
+    Every release; `torch.cuda.manual_seed` and `torch.cuda.manual_seed_all` since 2.13.
 Limits:
     Drawing (`torch.randn`, `torch.rand_like`, dropout) does not break. `torch.initial_seed()` is GB0208, a
     `torch.Generator` made inside GB0363.
@@ -92,6 +92,6 @@ step(torch.ones(2), Source())
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
-        if event.callee == "torch.cuda.manual_seed_all" and context.torch < (2, 13):
+        if context.knowledge.verdict(event.callee) == "ok":
             return None
         return Break(f"`{context.text(event.node)}` touches the random state, which Dynamo keeps out of graphs")
