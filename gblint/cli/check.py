@@ -67,7 +67,6 @@ def command(
     Exits with 0 if there is nothing to report, 1 if there is, 2 if gblint could not do its work. With --compare-torch a
     change is what there is to report.
     """
-    gc.disable()  # the process ends with the report, and a collection of all that the analysis made takes seconds
     start = time.monotonic()
     outputs = outputs_of(output_format, output_file)
     reports = STATISTICS if as_statistics else FORMATS
@@ -75,7 +74,8 @@ def command(
     if missing := [output.format for output in outputs if output.format not in offered]:
         option = "--compare-torch" if compare_torch is not None else "--statistics"
         raise click.UsageError(f"{option} has no format {missing[0]}")
-    gate = Gate.of(given, verify=program is not None, diff=diff)
+    others = {"--verify": program is not None, "--diff": diff, "--compare-torch": compare_torch is not None}
+    gate = Gate.of(given, next((option for option, is_given in others.items() if is_given), ""))
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
     if compare_torch is not None:
@@ -105,6 +105,8 @@ def command(
             return int(bool(repaired.new) and not exit_zero)
         outcome = repaired.after
     else:
+        if gate.since is None:  # the one analysis of this process, which ends sooner than all of it is collected
+            gc.disable()
         with progress_bar() as progress:
             outcome = check(options, progress)
     gate.apply(outcome, options, quiet)

@@ -77,14 +77,15 @@ class Gate(msgspec.Struct, frozen=True):
     show_settings: bool
 
     @classmethod
-    def of(cls, given: dict[str, Any], *, verify: bool, diff: bool) -> Gate:
-        """Take the options out of what a command was given; raises usage errors."""
+    def of(cls, given: dict[str, Any], beside: str) -> Gate:
+        """Take the options out of what a command was given; raises usage errors. beside: an option that has no use for
+        them, "" for none."""
         gate = cls(**{name: given.pop(name) for name in cls.__struct_fields__})
         used = {"--baseline": gate.baseline, "--update-baseline": gate.update, "--new-since": gate.since is not None,
                 _NOQA: gate.reason is not None}  # fmt: skip
         first = next((name for name, value in used.items() if value), None)
-        if first and (verify or diff):
-            raise click.UsageError(f"{first} excludes {'--verify' if verify else '--diff'}")
+        if first and beside:
+            raise click.UsageError(f"{first} excludes {beside}")
         if gate.accept_new and not gate.update:
             raise click.UsageError("--accept-new goes with --update-baseline")
         if gate.update and (gate.since is not None or gate.reason is not None):

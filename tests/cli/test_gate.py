@@ -248,6 +248,7 @@ def test_entries_that_a_merge_doubled_count_once(project, analyzer, gblint) -> N
         (["--baseline", "b", "--verify", "true"], "--baseline excludes --verify"),
         (["--new-since", "HEAD", "--diff"], "--new-since excludes --diff"),
         (["--add-noqa", "--diff"], "--add-noqa excludes --diff"),
+        (["--baseline", "b", "--compare-torch", "2.15"], "--baseline excludes --compare-torch"),
         (["--add-noqa", "--update-baseline", "--baseline", "b"], "excludes --new-since and --add-noqa"),
         (["--add-noqa=one # two"], "a reason is one line without `#`"),
         (["--add-noqa=one\ntwo"], "a reason is one line without `#`"),
