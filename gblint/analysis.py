@@ -35,6 +35,11 @@ class Settings(msgspec.Struct, frozen=True):
         """One of the settings for repairs, "" if it is not given."""
         return dict(self.fixing).get(key, "")
 
+    @property
+    def repaired_from(self) -> float:
+        """The least confidence of findings that codemods are asked about."""
+        return float(self.fix_option("from") or 0)
+
 
 class Stats(msgspec.Struct):
     """Counts for the summary line.

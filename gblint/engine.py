@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gblint.analysis import Analysis, Diagnostic, Progress, Settings
+from gblint.collector import collector_off
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
 from gblint.units import Plan, UnitResult, Worker
@@ -28,21 +28,9 @@ def run(
     overlay: Mapping[Path, bytes | None] | None = None,
 ) -> Analysis:
     """See `gblint.analysis.analyze`."""
-    with _no_collector(), _deep_recursion():
+    with collector_off(), _deep_recursion():
         engine = Engine(project_files, settings, cache_dir, overlay)
         return engine.analyze(report_files, progress)
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """The cyclic collector would walk millions of young nodes for nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @contextmanager
@@ -92,8 +80,8 @@ class Engine:
         """Have repairs worked out for the findings that no unit has asked the codemods about."""
         from gblint.offers import completed, plans_for
 
-        least = float(self.settings.fix_option("from") or 0)
-        plans = plans_for([f for f in analysis.findings if f.confidence >= least], results, self.project)
+        likely = [f for f in analysis.findings if f.confidence >= self.settings.repaired_from]
+        plans = plans_for(likely, results, self.project)
         if plans:
             offers = self._run(plans, None, 0, 0)
             analysis.findings = completed(analysis.findings, offers)

@@ -192,7 +192,7 @@ class Worker:
     def _examines(self, plan: Plan) -> Callable[[Finding], bool]:
         """Whether codemods are to be asked about a finding: where the code is the project's own (a library is not
         edited), it is likely enough, and it is the plan's."""
-        least = float(self.settings.fix_option("from") or 0)
+        least = self.settings.repaired_from
         everywhere = plan.mode == "explicit" or self.settings.fix_option("depth") == "all"
 
         def examines(finding: Finding) -> bool:

@@ -1,11 +1,17 @@
-"""Which finding stands for a break that several were found for. A warm run needs this, and not the interpreter."""
+"""Which of several findings count: one for each break, or those beyond what was expected.
+
+A warm run needs this, and not the interpreter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from gblint.findings.finding import Finding
+
+K = TypeVar("K")
 
 
 def likeliest(findings: Iterable[Finding], rank: Callable[[Finding], Any]) -> list[Finding]:
@@ -15,6 +21,18 @@ def likeliest(findings: Iterable[Finding], rank: Callable[[Finding], Any]) -> li
         kept[(*_place(finding), finding.event)] = finding
     best = {(*_place(f), f.code): f for f in sorted(kept.values(), key=rank)}
     return sorted(best.values(), key=lambda f: (f.filename, f.row, f.column, f.code))
+
+
+def beyond(findings: Iterable[Finding], expected: Mapping[K, int], key: Callable[[Finding], K]) -> list[Finding]:
+    """The findings that are more than expected of their key: the last ones, in the order given."""
+    seen: Counter[K] = Counter()
+    surplus = []
+    for finding in findings:
+        kind = key(finding)
+        seen[kind] += 1
+        if seen[kind] > expected.get(kind, 0):
+            surplus.append(finding)
+    return surplus
 
 
 def _place(finding: Finding) -> tuple[object, ...]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar
 
 from gblint.checking import Outcome
+from gblint.findings.choice import beyond
 from gblint.findings.finding import Edit, Finding
 from gblint.fixing.edits import moved_row
 from gblint.fixing.plan import Key, Step
 
 Identity = tuple[str, str, str, str]
-T = TypeVar("T")
 
 
 class Blame:
@@ -75,28 +74,16 @@ def _fresh(before: Outcome, after: Outcome, chosen: list[Step], edits: dict[str,
     fixed = {id(step.finding) for step in chosen}
     left = [f for f in (*before.findings, *before.doubtful) if id(f) not in fixed]
     places = Counter((f.filename, moved_row(f.row, edits.get(f.filename, ())), f.code) for f in left)
-    fresh = _beyond(after.findings, places, lambda f: (f.filename, f.row, f.code))
+    fresh = beyond(after.findings, places, lambda f: (f.filename, f.row, f.code))
     if fresh:  # in a statement that was laid out anew, rows are no guide
         seen = {id(f) for f in fresh}
         kept = Counter(_identity(f) for f in after.findings if id(f) not in seen)
-        fresh = _beyond(fresh, Counter(_identity(f) for f in left) - kept, _identity)
+        fresh = beyond(fresh, Counter(_identity(f) for f in left) - kept, _identity)
     return fresh
 
 
 def _identity(finding: Finding) -> Identity:
     return (finding.filename, finding.function, finding.code, finding.message)
-
-
-def _beyond(findings: Iterable[Finding], expected: Counter[T], key: Callable[[Finding], T]) -> list[Finding]:
-    """The findings that are more than expected of their kind."""
-    remaining = Counter(expected)
-    beyond = []
-    for finding in findings:
-        if remaining[key(finding)] > 0:
-            remaining[key(finding)] -= 1
-        else:
-            beyond.append(finding)
-    return beyond
 
 
 def _sentence(step: Step, finding: Finding) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from gblint.findings.choice import beyond as surplus
 from gblint.findings.finding import Finding
 
 
@@ -48,11 +48,5 @@ def local_name(finding: Finding) -> str:
 
 def beyond(findings: Iterable[Finding], allowed: Mapping[Key, int], folder: Path) -> list[Finding]:
     """The findings that are more than is allowed of their key: the last ones, by row."""
-    seen: Counter[Key] = Counter()
-    surplus: list[Finding] = []
-    for finding in sorted(findings, key=lambda f: (f.filename, f.row, f.column, f.code)):
-        key = key_of(finding, folder)
-        seen[key] += 1
-        if seen[key] > allowed.get(key, 0):
-            surplus.append(finding)
-    return surplus
+    in_order = sorted(findings, key=lambda f: (f.filename, f.row, f.column, f.code))
+    return surplus(in_order, allowed, lambda finding: key_of(finding, folder))

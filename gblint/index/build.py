@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import gc
 import re
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 
+from gblint.collector import collector_off
 from gblint.index.compiling import torch_use
 from gblint.index.imports import imported
 from gblint.index.lazy import lazy_folder, lazy_names
@@ -68,18 +67,6 @@ def parse(text: str) -> ast.Module:
     with collector_off(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
-
-
-@contextmanager
-def collector_off() -> Iterator[None]:
-    """Keep the cyclic garbage collector from walking millions of young tree nodes."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _failed(info: ModuleInfo, message: str, row: int = 1, column: int = 1) -> ModuleInfo:
