@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ from gblint.analysis import Analysis, Diagnostic, Progress, Settings
 from gblint.collector import collector_off
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
+from gblint.stack import on_deep_stack
 from gblint.units import Plan, UnitResult, Worker
 
 if TYPE_CHECKING:
@@ -28,19 +27,10 @@ def run(
     overlay: Mapping[Path, bytes | None] | None = None,
 ) -> Analysis:
     """See `gblint.analysis.analyze`."""
-    with collector_off(), _deep_recursion():
-        engine = Engine(project_files, settings, cache_dir, overlay)
-        return engine.analyze(report_files, progress)
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 12_000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
+    with collector_off():
+        return on_deep_stack(
+            lambda: Engine(project_files, settings, cache_dir, overlay).analyze(report_files, progress)
+        )
 
 
 class Engine:
