@@ -45,7 +45,8 @@ class Stats(msgspec.Struct):
     """Counts for the summary line.
 
     cut: roots or functions that ran out of budget; internal: internal errors turned into diagnostics
-        (message with file and function); unresolved: distinct names of calls whose target stayed unknown.
+        (message with file and function); unresolved: distinct names of calls whose target stayed unknown;
+        twins: files whose classes were not taken for roots since others that are imported hold the same.
     """
 
     files: int = 0
@@ -55,6 +56,7 @@ class Stats(msgspec.Struct):
     assumed_roots: int = 0
     unresolved: int = 0
     cut: int = 0
+    twins: int = 0
     internal: list[str] = []
 
 
@@ -73,6 +75,7 @@ class Analysis(msgspec.Struct):
 
     calls: the calls reached from the roots, packed (see `gblint.callgraph`), one part for each unit of the analysis.
     suppressions: the silencing comments by file, of the files whose findings were wanted and that have any.
+    twins: the wanted files that others stand for (see `gblint.twins`).
     """
 
     findings: list[Finding]
@@ -80,6 +83,7 @@ class Analysis(msgspec.Struct):
     stats: Stats
     calls: list[bytes] = []
     suppressions: dict[str, list[Suppression]] = {}
+    twins: frozenset[str] = frozenset()
 
 
 Progress = Callable[[int, int, str], None]

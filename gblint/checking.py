@@ -383,7 +383,7 @@ class _Filter:
         for finding in judged.kept:
             self._keep(finding)
         if analysis.stats.roots:  # where nothing is compiled, a comment has had no chance to silence anything
-            self._unused(judged.unused)
+            self._unused(u for u in judged.unused if u.filename not in analysis.twins)
 
     def _keep(self, finding: Finding) -> None:
         if finding.confidence < self._config(finding.filename).min_confidence:

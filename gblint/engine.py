@@ -12,6 +12,7 @@ from gblint.collector import collector_off
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
 from gblint.stack import on_deep_stack
+from gblint.twins import twins_of
 from gblint.units import Plan, UnitResult, Worker
 
 if TYPE_CHECKING:
@@ -54,8 +55,9 @@ class Engine:
         from gblint.merge import merge
 
         wanted = {os.path.abspath(p) for p in report_files}
+        spare = self._spare(wanted)
         try:
-            results = self._results(progress)
+            results = self._results(progress, spare)
             analysis = merge(results, wanted, self.project)
             self._offer(analysis, results)
         finally:  # what an interrupted run has found out is of use to the next one
@@ -64,7 +66,15 @@ class Engine:
         analysis.diagnostics += self._diagnostics(wanted)
         analysis.suppressions = {i.path: i.suppressions for i in self.infos if i.suppressions and i.path in wanted}
         analysis.stats.files = len(wanted)
+        analysis.twins = frozenset(spare & wanted)
+        analysis.stats.twins = len(analysis.twins)
         return analysis
+
+    def _spare(self, wanted: set[str]) -> set[str]:
+        """Modules left aside because another holds the same classes; not where that is not looked at itself."""
+        if self.settings.roots_mode != "auto":
+            return set()
+        return {path for path, twins in twins_of(self.infos).items() if path not in wanted or twins & wanted}
 
     def _offer(self, analysis: Analysis, results: list[UnitResult]) -> None:
         """Have repairs worked out for the findings that no unit has asked the codemods about."""
@@ -77,11 +87,11 @@ class Engine:
             analysis.findings = completed(analysis.findings, offers)
             analysis.stats.internal += [each for offer in offers for each in offer.internal]
 
-    def _results(self, progress: Progress | None) -> list[UnitResult]:
+    def _results(self, progress: Progress | None, spare: set[str]) -> list[UnitResult]:
         explicit = self._explicit_plans()
         results = self._run(explicit, progress, 0, len(self.infos))
         by_script = {_home(p.info) for p, r in zip(explicit, results, strict=True) if r.by_script}
-        rest = self._other_plans(by_script)
+        rest = [plan for plan in self._other_plans(by_script) if plan.info.path not in spare]
         return results + self._run(rest, progress, len(explicit), len(explicit) + len(rest))
 
     def _explicit_plans(self) -> list[Plan]:

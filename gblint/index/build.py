@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gblint.collector import collector_off
 from gblint.index.compiling import torch_use
-from gblint.index.imports import imported
+from gblint.index.imports import imported, mentioned
 from gblint.index.lazy import lazy_folder, lazy_names
 from gblint.index.model import Binding, ClassInfo, FunctionInfo, ModuleInfo
 from gblint.index.suppressions import find_suppressions
@@ -95,6 +95,7 @@ class _Builder:
         self._block(tree.body, "", None, info.bindings)
         info.statements = [(_start(node), node.end_lineno or node.lineno, _kind(node)) for node in tree.body]
         info.is_script = bool(_MAIN.search(self.text)) or _acts(tree.body)
+        info.nested_imports = mentioned(self.text, info.package)
         info.given = tuple(given for node in tree.body for given in _given(node))
         self._text_dependent(tree)
 

@@ -139,3 +139,5 @@ class ModuleInfo(msgspec.Struct, array_like=True):
     # folder, dotted and relative to the file's own ("." for that one), whose modules a lazy package exports by their
     # `__all__` (`define_import_structure`)
     lazy_folder: str = ""
+    # dotted names that may be modules, from imports in functions and from `import a.b`
+    nested_imports: tuple[str, ...] = ()

@@ -85,6 +85,12 @@ def _doubts(outcome: Outcome, style: Style) -> list[str]:
     lines: list[str] = []
     if stats.assumed_roots and not stats.explicit_roots:
         lines.append("No torch.compile was found, so these roots are assumptions; name yours in `roots`.")
+    if stats.twins:
+        lines.append(
+            f"{plural(stats.twins, 'file repeats', 'files repeat')} classes of files beside "
+            f"{'it' if stats.twins == 1 else 'them'} that the project imports instead: their modules were taken for "
+            "roots there (--roots modules takes all)."
+        )
     unsure = [
         f"{plural(stats.unresolved, 'called name')} could not be resolved" if stats.unresolved else "",
         f"{plural(stats.cut, 'function')} ran out of budget" if stats.cut else "",
