@@ -27,6 +27,7 @@ from gblint.codemod_api import (
     Site,
     decides,
     depends,
+    only,
     reads,
     refuse,
     require,
@@ -184,7 +185,7 @@ def _require_no_loop(site: Site, node: cst.BaseExpression) -> None:
         places = reads(site, node)
     except Refusal:
         places = [node]
-    for part in walk(site.function.body):
+    for part in only(walk(site.function.body), cst.For, cst.CompFor, cst.Call):
         taken = _taken_apart(site, part)
         if taken is not None and any(depends(taken, place, ()) and _is_whole(site, taken, place) for place in places):
             refuse(f"`{site.text(taken)}` loops over the elements found")

@@ -85,7 +85,7 @@ from gblint.interpreter.values import (
     tensor_certainty,
     type_name,
 )
-from gblint.interpreter.walk import children, walk, walk_scope
+from gblint.interpreter.walk import children, only, walk, walk_scope
 
 __all__ = [
     "MATH", "Always", "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const",
@@ -99,9 +99,9 @@ __all__ = [
     "guarded", "harmless", "in_place_of", "indented", "is_continue", "is_fresh", "is_guarded", "is_live", "is_none",
     "is_nothing", "is_number", "is_own", "is_pure", "is_tensor_test", "keeps_gradients",
     "lift", "listed", "marked", "mask_of", "may_change", "may_go", "members", "merged", "method",
-    "narrowed", "number_type", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner", "parts_of",
-    "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced", "reports", "require",
-    "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of",
+    "narrowed", "number_type", "only", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner",
+    "parts_of", "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced",
+    "reports", "require", "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of",
     "stays_in_lines", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
     "width_of", "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped",
 ]  # fmt: skip

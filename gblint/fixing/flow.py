@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gblint.interpreter.values import Tensor, members
-from gblint.interpreter.walk import walk, walk_scope
+from gblint.interpreter.walk import only, walk, walk_scope
 
 if TYPE_CHECKING:
     from gblint.fixing.site import Site
@@ -87,7 +87,7 @@ def _behind_in_statement(site: Site, statement: cst.CSTNode, node: cst.CSTNode, 
 
 
 def _names_in(node: cst.CSTNode, name: str) -> list[cst.Name]:
-    return [n for n in walk(node) if isinstance(n, cst.Name) and n.value == name]
+    return [n for n in only(walk(node), cst.Name) if n.value == name]
 
 
 def _same_block(site: Site, statement: cst.CSTNode, place: cst.CSTNode) -> bool:
@@ -97,12 +97,11 @@ def _same_block(site: Site, statement: cst.CSTNode, place: cst.CSTNode) -> bool:
 def _require_local(site: Site, name: str) -> None:
     from gblint.fixing.site import Refusal
 
-    for inner in walk(site.function):
-        if isinstance(inner, cst.Global | cst.Nonlocal) and any(item.name.value == name for item in inner.names):
-            raise Refusal(f"`{name}` is not a local variable")
-        if isinstance(inner, cst.FunctionDef | cst.Lambda | cst.ClassDef) and inner is not site.function:
-            if site.function not in site.ancestors(inner):
-                continue
+    for inner in only(walk(site.function), *_SCOPES):
+        if isinstance(inner, cst.Global | cst.Nonlocal):
+            if any(item.name.value == name for item in inner.names):
+                raise Refusal(f"`{name}` is not a local variable")
+        elif inner is not site.function and site.function in site.ancestors(inner):
             if _names_in(inner, name) and not _inside(site, site.node, inner):
                 raise Refusal(f"`{name}` is read in a nested function")
 
@@ -114,7 +113,7 @@ def _inside(site: Site, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
 def derived(site: Site, node: cst.CSTNode) -> frozenset[str]:
     """Variables of the function whose values are computed from an expression, in some number of steps."""
     names: set[str] = set()
-    statements = [n for n in walk_scope([site.function.body]) if isinstance(n, _BINDERS)]
+    statements = list(only(walk_scope([site.function.body]), *_BINDERS))
     while True:
         size = len(names)
         for statement in statements:
@@ -125,6 +124,8 @@ def derived(site: Site, node: cst.CSTNode) -> frozenset[str]:
             return frozenset(names)
 
 
+_TESTED = (cst.If, cst.While, cst.IfExp, cst.CompIf, cst.Assert, cst.BooleanOperation)
+_SCOPES = (cst.Global, cst.Nonlocal, cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _BINDERS = (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
 
 
@@ -142,16 +143,13 @@ def _bound(statement: cst.CSTNode) -> Iterator[str]:
 def depends(expression: cst.CSTNode, node: cst.CSTNode, names: Iterable[str]) -> bool:
     """Whether an expression holds the node or one of the variables."""
     known = set(names)
-    return any(n is node or (isinstance(n, cst.Name) and n.value in known) for n in walk(expression))
+    return any(n is node or (n.__class__ is cst.Name and n.value in known) for n in walk(expression))  # type: ignore[attr-defined]
 
 
 def tests(site: Site) -> Iterator[cst.BaseExpression]:
     """The expressions of the function whose truth decides what runs."""
-    for node in walk_scope([site.function.body]):
-        if isinstance(node, cst.If | cst.While | cst.IfExp | cst.CompIf | cst.Assert):
-            yield node.test
-        elif isinstance(node, cst.BooleanOperation):
-            yield node.left
+    for node in only(walk_scope([site.function.body]), *_TESTED):
+        yield node.left if isinstance(node, cst.BooleanOperation) else node.test
 
 
 def decides(site: Site, node: cst.CSTNode) -> cst.BaseExpression | None:

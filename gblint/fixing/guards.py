@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gblint.findings.finding import Edit
-from gblint.interpreter.walk import walk
 
 if TYPE_CHECKING:
     from gblint.fixing.site import Site, Statement
@@ -179,7 +178,7 @@ def _left_out(site: Site, statement: Place, joins: Callable[[cst.BaseSmallStatem
         raise Refusal(reason)
     names = set_names(small)
     for name in names:
-        if _escapes(site, name):
+        if name in site.shared_names:
             raise Refusal(f"`{name}` is shared with other functions")
     return names
 
@@ -208,8 +207,3 @@ def set_names(small: cst.BaseSmallStatement) -> list[str]:
         parts = [e.value for e in target.elements] if isinstance(target, cst.Tuple | cst.List) else [target]
         found += [p.value for p in parts if isinstance(p, cst.Name)]
     return found
-
-
-def _escapes(site: Site, name: str) -> bool:
-    shared = (n for n in walk(site.chunk.tree.module) if isinstance(n, cst.Global | cst.Nonlocal))
-    return any(item.name.value == name for n in shared for item in n.names)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter.walk import walk
+from gblint.interpreter.walk import only, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def is_live(site: Site, name: str, region: list[Statement]) -> bool:
     """Whether what consecutive statements bind to a variable may be read by others: behind them, in the next round of a
     loop, or in a nested function."""
-    inside = {n for s in region for n in walk(s) if isinstance(n, cst.Name)}
-    if any(isinstance(n, cst.Global | cst.Nonlocal) for n in walk(site.function)):
+    if site.shared_names:
         return True
+    inside = {n for s in region for n in only(walk(s), cst.Name)}
     end = site.last_row(region[-1])
     loop = site.loop(region[0])
-    looped = {n for n in walk(loop) if isinstance(n, cst.Name)} if loop is not None else set()
+    looped = set(only(walk(loop), cst.Name)) if loop is not None else set()
     stores = [s for s in site.stores(name) if s not in inside]
     for load in site.loads(name):
         row = site.span(load)[0]

@@ -17,9 +17,11 @@ from gblint.fixing.purity import changed_names
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.fixing.text import reindent
 from gblint.interpreter.values import Const, Instance, Mapping, Plain, Sequence, Tensor, Value, members
-from gblint.interpreter.walk import walk, walk_scope
+from gblint.interpreter.walk import only, walk, walk_scope
 
 TRIES = 12
+_JUMPS = (cst.Break, cst.Continue)
+_SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
 _LEAVING = (cst.Return, cst.Yield, cst.Await, cst.Global, cst.Nonlocal, cst.Del, cst.NamedExpr)
 
 
@@ -153,14 +155,14 @@ def _returned(run: list[Statement]) -> cst.BaseExpression | None:
 
 def _stay_inside(site: Site, run: list[Statement], returned: cst.BaseExpression | None) -> None:
     inside = site.inside(run)
-    for node in walk_scope(list(run)):
+    for node in only(walk_scope(list(run)), *_LEAVING, *_JUMPS, *_SCOPES):
         if isinstance(node, cst.Return) and returned is not None and node.value is returned:
             continue
         if isinstance(node, _LEAVING):
             raise Refusal("the code around it returns, yields or binds a variable in an expression")
-        if isinstance(node, cst.Break | cst.Continue) and site.loop(node) not in inside:
+        if isinstance(node, _JUMPS) and site.loop(node) not in inside:
             raise Refusal("the code around it leaves a loop")
-        if isinstance(node, cst.FunctionDef | cst.ClassDef | cst.Lambda):
+        if isinstance(node, _SCOPES):
             raise Refusal("the code around it defines a function")
 
 
@@ -232,7 +234,7 @@ def _is_loop_variable(loop: cst.For, name: str) -> bool:
 
 def _writes(site: Site, run: list[Statement], free: dict[str, cst.Name]) -> None:
     """Raise where the run changes a value in place that comes from outside."""
-    for node in walk_scope(list(run)):
+    for node in only(walk_scope(list(run)), cst.AssignTarget, cst.AugAssign, cst.Call):
         changed = _changed_in_place(site, node)
         if changed is not None and changed.value in site.parameters()[:1] and _is_method(site):
             raise Refusal("it writes into an attribute of its object")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gblint.interpreter.values import Const, DataScalar, Mapping, Plain, Sequence, Tensor, Value, members
-from gblint.interpreter.walk import walk, walk_scope
+from gblint.interpreter.walk import only, walk, walk_scope
 
 if TYPE_CHECKING:
     from gblint.fixing.site import Site
@@ -84,7 +84,7 @@ def _known(value: Value | None) -> bool:
 def changed_names(nodes: Iterable[cst.CSTNode]) -> set[str]:
     """Variables that statements bind (nested functions left out): assignments, loops, imports, `with`, `del`."""
     found: set[str] = set()
-    for node in walk_scope(list(nodes)):
+    for node in only(walk_scope(list(nodes)), *_BINDERS, *_NAMERS, cst.ImportAlias):
         if isinstance(node, _BINDERS):
             found.update(_targets(node.target))
         elif isinstance(node, _NAMERS) or (isinstance(node, cst.ImportAlias) and node.asname is None):

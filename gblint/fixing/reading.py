@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter.walk import children, walk
+from gblint.interpreter.walk import children, only, walk
 
 if TYPE_CHECKING:
     from gblint.interpreter.source import Tree
 
-_BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
-_DEFINERS = (cst.FunctionDef, cst.ClassDef, cst.Param)
-_GROUPS = (cst.Tuple, cst.List, cst.Element, cst.StarredElement)
+# The field of a node that holds the name it binds.
+_BOUND: dict[type, str] = dict.fromkeys(
+    (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor), "target"
+) | dict.fromkeys((cst.FunctionDef, cst.ClassDef, cst.Param), "name")
+_GROUPS = frozenset((cst.Tuple, cst.List, cst.Element, cst.StarredElement))
 
 
 class Reading:
@@ -60,17 +62,23 @@ class Reading:
     @cached_property
     def all_names(self) -> frozenset[str]:
         """Every word used as a name of anything."""
-        return frozenset(n.value for n in walk(self.module) if isinstance(n, cst.Name))
+        return frozenset(n.value for n in only(walk(self.module), cst.Name))
 
     @cached_property
     def parameters(self) -> frozenset[str]:
         """Names of the parameters of all functions in the text."""
-        return frozenset(n.name.value for n in walk(self.module) if isinstance(n, cst.Param))
+        return frozenset(n.name.value for n in only(walk(self.module), cst.Param))
+
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """Names that a function declares global or nonlocal."""
+        declared = only(walk(self.module), cst.Global, cst.Nonlocal)
+        return frozenset(item.name.value for node in declared for item in node.names)
 
     @cached_property
     def imported(self) -> list[cst.ImportAlias]:
         """What the text imports."""
-        return [n for n in walk(self.module) if isinstance(n, cst.ImportAlias)]
+        return list(only(walk(self.module), cst.ImportAlias))
 
     def below(self, node: cst.CSTNode) -> frozenset[cst.CSTNode]:
         """A node and all nodes in it."""
@@ -83,7 +91,7 @@ class Reading:
         """The variables in the text behind a node."""
         found = self._after.get(node)
         if found is None:
-            inside = {n for n in walk(node) if isinstance(n, cst.Name)}
+            inside = set(only(walk(node), cst.Name))
             found, seen = [], False
             for name in self.names:
                 if name in inside:
@@ -96,11 +104,11 @@ class Reading:
     def _binds(self, name: cst.Name) -> bool:
         node: cst.CSTNode = name
         above = self.parents.get(node)
-        while isinstance(above, _GROUPS):
-            node, above = above, self.parents.get(above)
-        if isinstance(above, _BINDERS):
-            return above.target is node
-        return isinstance(above, cst.Del | cst.AsName) or (isinstance(above, _DEFINERS) and above.name is node)
+        while above.__class__ in _GROUPS:
+            node, above = above, self.parents.get(above)  # type: ignore[assignment, arg-type]
+        kind = above.__class__
+        field = _BOUND.get(kind)
+        return kind is cst.Del or kind is cst.AsName or (field is not None and getattr(above, field) is node)
 
 
 def reading(tree: Tree) -> Reading:
@@ -112,35 +120,39 @@ def reading(tree: Tree) -> Reading:
 
 def variables(node: cst.CSTNode) -> Iterator[cst.Name]:
     """Names that are variables, in the order of the text."""
-    if isinstance(node, cst.Name):
-        yield node
+    kind = node.__class__
+    if kind is cst.Name:
+        yield node  # type: ignore[misc]
         return
+    if kind is cst.ImportAlias or kind is cst.NameItem:
+        return
+    other = _NO_VARIABLE.get(kind)
+    name = getattr(node, other) if other is not None else None
     for child in _text_order(node):
-        skipped = (
-            (isinstance(node, cst.Attribute) and child is node.attr)
-            or (isinstance(node, cst.Arg) and child is node.keyword)
-            or (isinstance(node, cst.Param) and child is node.name)
-            or isinstance(node, cst.ImportAlias | cst.NameItem)
-        )
-        if not skipped:
+        if child is not name:
             yield from variables(child)
 
 
+_NO_VARIABLE = {cst.Attribute: "attr", cst.Arg: "keyword", cst.Param: "name"}
+
+
+# The fields in the order of the text; libcst's own are in it save for comprehensions and targets.
+_COMPREHENSION = ("for_in", "elt")
+_ORDERS: dict[type, tuple[str, ...]] = {
+    cst.ListComp: _COMPREHENSION,
+    cst.SetComp: _COMPREHENSION,
+    cst.GeneratorExp: _COMPREHENSION,
+    cst.DictComp: ("for_in", "key", "value"),
+    cst.IfExp: ("test", "body", "orelse"),
+    cst.FunctionDef: ("decorators", "params", "returns", "name", "body"),
+    cst.Assign: ("value", "targets"),
+    cst.AnnAssign: ("value", "target"),
+    cst.AugAssign: ("value", "target"),
+    cst.NamedExpr: ("value", "target"),
+    cst.For: ("iter", "target", "body", "orelse"),
+}
+
+
 def _text_order(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The children in the order of the text; libcst's own fields have it so save for comprehensions and targets."""
-    if isinstance(node, cst.BaseSimpleComp):
-        return [node.for_in, node.elt]
-    if isinstance(node, cst.DictComp):
-        return [node.for_in, node.key, node.value]
-    if isinstance(node, cst.IfExp):
-        return [node.test, node.body, node.orelse]
-    if isinstance(node, cst.FunctionDef):
-        return [*node.decorators, node.params, *([node.returns] if node.returns else []), node.name, node.body]
-    if isinstance(node, cst.Assign):
-        return [node.value, *node.targets]
-    if isinstance(node, cst.AnnAssign | cst.AugAssign | cst.NamedExpr):
-        return [*([node.value] if node.value is not None else []), node.target]
-    if isinstance(node, cst.For):
-        tail = [node.orelse] if node.orelse is not None else []
-        return [node.iter, node.target, node.body, *tail]
-    return children(node)
+    """The children in the order of the text."""
+    return children(node, _ORDERS.get(node.__class__))

@@ -143,6 +143,11 @@ class Site:
     def _read(self) -> Reading:
         return reading(self.chunk.tree)
 
+    @property
+    def shared_names(self) -> frozenset[str]:
+        """Names that a function here declares global or nonlocal."""
+        return self._read.shared
+
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The node directly above (whitespace and punctuation are no nodes here)."""
         return self._read.parents.get(node)

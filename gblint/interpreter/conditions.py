@@ -110,14 +110,15 @@ def learn(frame: Frame, facts: Facts) -> None:
 
 def test(machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, plain_message: bool = True) -> Test:
     """Evaluate a condition where its truth decides (kind as in `Branch`)."""
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+    kind_of_node = node.__class__
+    if kind_of_node is cst.UnaryOperation and node.operator.__class__ is cst.Not:
         # An assert on `not x` jumps the other way round, which Dynamo does not take for an assert.
         inner = test(machine, frame, node.expression, {"value": "not", "assert": "if"}.get(kind, kind), plain_message)
         known = None if inner.truth is None else not inner.truth
         return Test(known, inner.other, inner.then)
-    if isinstance(node, cst.BooleanOperation):
+    if kind_of_node is cst.BooleanOperation:
         return _boolean_test(machine, frame, node, kind, plain_message)
-    if isinstance(node, cst.Comparison):
+    if kind_of_node is cst.Comparison:
         result = comparison(machine, frame, node)
         _branch(machine, frame, node, kind, result.value, plain_message)
         return result
@@ -143,8 +144,8 @@ def _branch(
 def _target(node: cst.BaseExpression) -> str:
     from gblint.interpreter.expressions import dotted_path
 
-    if isinstance(node, cst.NamedExpr) and isinstance(node.target, cst.Name):
-        return node.target.value
+    if node.__class__ is cst.NamedExpr:
+        node = node.target
     return dotted_path(node)
 
 
@@ -263,12 +264,12 @@ def _compare(
     right_node: cst.BaseExpression,
     right: Value,
 ) -> Test:
-    if isinstance(operator, cst.Is | cst.IsNot):
-        return _identity(machine, frame, left_node, left, right, isinstance(operator, cst.IsNot))
-    if isinstance(operator, cst.In | cst.NotIn):
-        return _membership(machine, frame, node, left_node, left, right, isinstance(operator, cst.NotIn))
-    symbol = _ORDER[type(operator)]
-    return _ordered(machine, frame, node, left_node, left, symbol, right)
+    kind = operator.__class__
+    if kind is cst.Is or kind is cst.IsNot:
+        return _identity(machine, frame, left_node, left, right, kind is cst.IsNot)
+    if kind is cst.In or kind is cst.NotIn:
+        return _membership(machine, frame, node, left_node, left, right, kind is cst.NotIn)
+    return _ordered(machine, frame, node, left_node, left, _ORDER[kind], right)
 
 
 def _identity(

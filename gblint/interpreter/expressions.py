@@ -150,7 +150,7 @@ def _imaginary(machine: Machine, frame: Frame, node: cst.Imaginary) -> Value:
 
 
 def _string(machine: Machine, frame: Frame, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
-    if isinstance(node, cst.ConcatenatedString):
+    if node.__class__ is cst.ConcatenatedString:
         for part in (node.left, node.right):
             evaluate(machine, frame, part)
         return _literal(node)

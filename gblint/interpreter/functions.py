@@ -34,7 +34,7 @@ from gblint.interpreter.values import (
     Value,
     join_all,
 )
-from gblint.interpreter.walk import walk_scope
+from gblint.interpreter.walk import only, walk_scope
 
 if TYPE_CHECKING:
     from gblint.index.model import FunctionInfo, ModuleInfo
@@ -159,7 +159,7 @@ def _nested_tree(machine: Machine, function: Function) -> FunctionTree | None:
 
 def contains_yield(node: cst.CSTNode) -> bool:
     """True if a body yields itself (nested functions and lambdas left out)."""
-    return any(isinstance(inner, cst.Yield) for inner in walk_scope([node]))
+    return next(only(walk_scope([node]), cst.Yield), None) is not None
 
 
 # -- argument shapes ----------------------------------------------------------------------------------------------

@@ -45,16 +45,20 @@ def pairs(written: cst.CSTNode, made: cst.CSTNode) -> Iterator[tuple[cst.CSTNode
         stack.extend(zip(below(one), below(other), strict=False))
 
 
+_SUITES = frozenset((cst.IndentedBlock, cst.Module, cst.SimpleStatementSuite))
 _MADE_OTHERWISE = (cst.SimpleStatementSuite, cst.ConcatenatedString)
 
 
 def below(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes under one: statements without their lines, of text only what is computed."""
-    if isinstance(node, cst.IndentedBlock | cst.Module | cst.SimpleStatementSuite):
-        return [part for s in node.body for part in (s.body if isinstance(s, cst.SimpleStatementLine) else [s])]
-    if isinstance(node, cst.ConcatenatedString):
-        return [*below(node.left), *below(node.right)]
-    return [part for part in children(node) if not isinstance(part, cst.FormattedStringText)]
+    kind = node.__class__
+    if kind in _SUITES:
+        return [part for s in node.body for part in (s.body if s.__class__ is cst.SimpleStatementLine else [s])]  # type: ignore[attr-defined]
+    if kind is cst.ConcatenatedString:
+        return [*below(node.left), *below(node.right)]  # type: ignore[attr-defined]
+    if kind is cst.FormattedString or kind is cst.FormattedStringExpression:
+        return [part for part in children(node) if part.__class__ is not cst.FormattedStringText]
+    return children(node)
 
 
 class Places:
