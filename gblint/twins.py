@@ -27,10 +27,10 @@ def twins_of(infos: Iterable[ModuleInfo]) -> dict[str, frozenset[str]]:
     candidates = {i.name: i for i in infos if _may_be_spare(i) and _all_repeated(i, beside[i.package])}
     if not candidates:
         return {}
-    importers = _importers(infos, candidates)
-    spare = _unused(candidates, importers)
-    used = {name for name, by in _importers(infos, _names(infos, candidates)).items() if by - spare}
-    found = ((candidates[name], _stand_ins(candidates[name], beside, used - spare)) for name in sorted(spare))
+    importers = _importers(infos, {info.package for info in candidates.values()})
+    spare = _unused(candidates.keys(), importers)
+    used = {name for name, by in importers.items() if by - spare} - spare
+    found = ((candidates[name], _stand_ins(candidates[name], beside, used)) for name in sorted(spare))
     return {info.path: stand_ins for info, stand_ins in found if stand_ins}
 
 
@@ -51,35 +51,32 @@ def _all_repeated(info: ModuleInfo, beside: dict[str, list[ModuleInfo]]) -> bool
     return all(len(beside[name]) > 1 for name in _derived(info))
 
 
-def _names(infos: list[ModuleInfo], candidates: dict[str, ModuleInfo]) -> set[str]:
-    """The modules in the packages of the candidates."""
-    packages = {info.package for info in candidates.values()}
-    return {info.name for info in infos if info.package in packages and _is_member(info)}
-
-
-def _importers(infos: list[ModuleInfo], names: Iterable[str]) -> dict[str, set[str]]:
-    """Who imports each of some modules, anywhere in the file and under any condition; by name."""
-    wanted = frozenset(names)
-    found: dict[str, set[str]] = {name: set() for name in wanted}
+def _importers(infos: list[ModuleInfo], packages: set[str]) -> dict[str, set[str]]:
+    """Who imports each module of some packages, anywhere in the file and under any condition; by name."""
+    members = {info.name for info in infos if info.package in packages and _is_member(info)}
+    found: dict[str, set[str]] = {name: set() for name in members}
     for info in infos:
-        for name in wanted.intersection(_imports(info)):
+        for name in members.intersection(_imports(info, packages)):
             if name != info.name:
                 found[name].add(info.name)
     return found
 
 
-def _imports(info: ModuleInfo) -> set[str]:
-    """Dotted names that may be modules."""
+def _imports(info: ModuleInfo, packages: set[str]) -> set[str]:
+    """Dotted names that may be modules of the packages."""
     names = {*info.stars, *info.nested_imports}
     for bindings in info.bindings.values():
         for binding in bindings:
             if binding.kind == "import":
-                names.update((binding.target, f"{binding.target}.{binding.attr}"))
-    names.update(f"{info.name}.{below}" for below in info.lazy.values())
+                names.add(binding.target)
+                if binding.target in packages:
+                    names.add(f"{binding.target}.{binding.attr}")
+    if info.lazy:
+        names.update(f"{info.name}.{below}" for below in info.lazy.values())
     return names
 
 
-def _unused(candidates: dict[str, ModuleInfo], importers: dict[str, set[str]]) -> set[str]:
+def _unused(candidates: Iterable[str], importers: dict[str, set[str]]) -> set[str]:
     """The candidates that only others of them import."""
     unused = set(candidates)
     while True:
