@@ -61,7 +61,8 @@ class Finding(msgspec.Struct, gc=False):
     certainty: 0..1, how sure the interpreter is of the values involved (a tensor, a boolean mask, …).
     guards: unresolved conditions between the root and this place.
     confidence: probability that Dynamo breaks here when the line is traced (calibrated).
-    consequence: "splits-graph", "frame-falls-back" or "masked"; masked_by is the row of the finding that masks it.
+    consequence: "splits-graph", "frame-falls-back", "raises" (the root is compiled with `fullgraph=True`)
+        or "masked"; masked_by is the row of the finding that masks it.
     heat: how often the place runs per call of the root, loops counted by an assumed trip count; hot: it stands on a
         forward path that runs at every call.
     owner: "yours", "library" or "torch"; root_kind: "explicit", "assumed" or "guessed".

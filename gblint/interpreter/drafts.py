@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gblint.rule_api import Rule
 
 SURE = 0.5  # a break less certain than this masks nothing
+_COST = ("masked", "splits-graph", "frame-falls-back", "raises")  # the worst of several ways to a place counts
 SAME_STEP = {"construct": "call"}  # events that tell of one instruction in two ways
 
 
@@ -88,6 +89,8 @@ class Drafts:
         key = (frame.module.path, frame.chunk.first, id(node), rule.meta.code)
         draft = Draft(rule, answer, node, frame, machine.root, event)
         consequence, masked_by = self._take_effect(frame, node, draft, answer.certainty, answer.fatal)
+        if machine.root.fullgraph and consequence != "masked":
+            consequence = "raises"
         draft.consequence, draft.masked_by = consequence, masked_by
         known = self.by_place.get(key)
         if known is None:
@@ -165,5 +168,5 @@ def _merge(known: Draft, new: Draft) -> None:
     known.guards = min(known.guards, new.guards)
     known.loops = max(known.loops, new.loops)
     known.inner = max(known.inner, new.inner)
-    if known.consequence == "masked" or (known.consequence == "splits-graph" and new.consequence == "frame-falls-back"):
+    if _COST.index(new.consequence) > _COST.index(known.consequence):
         known.consequence, known.masked_by = new.consequence, new.masked_by

@@ -13,6 +13,7 @@ from gblint.report.style import Style, percent, printable, short, shown
 
 _CONSEQUENCES = {
     "splits-graph": "the graph is split here",
+    "raises": "torch.compile raises an error here, since the root is compiled with fullgraph=True",
     "frame-falls-back": "the whole frame runs eagerly, no graph is made of it",
 }
 _ROOT_KINDS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess: nothing calls it"}

@@ -11,7 +11,7 @@ from gblint.checking import Outcome, Problem
 from gblint.findings.finding import Finding
 from gblint.report.style import in_checkout
 
-_COST = {"frame-falls-back": 0, "splits-graph": 1, "masked": 2}
+_COST = {"raises": -1, "frame-falls-back": 0, "splits-graph": 1, "masked": 2}
 
 
 def rank(finding: Finding) -> tuple[object, ...]:

@@ -18,9 +18,11 @@ def _found(outcome: Outcome, style: Style) -> str:
     if findings:
         hot = sum(f.hot for f in findings)
         masked = sum(f.consequence == "masked" for f in findings)
+        raising = sum(f.consequence == "raises" for f in findings)
         fallen = len({(f.filename, f.function) for f in findings if f.consequence == "frame-falls-back"})
         details = [
             f"{hot:,} on hot paths" if hot else "",
+            f"{raising:,} where compiling raises an error" if raising else "",
             f"{plural(fallen, 'frame falls', 'frames fall')} back to eager" if fallen else "",
             f"{masked:,} masked by another" if masked else "",
         ]

@@ -10,10 +10,11 @@ import msgspec
 
 from gblint.findings.finding import Finding, Step
 from gblint.verify.rows import rows_of
-from gblint.verify.said import RESUMES
+from gblint.verify.said import RAISES, RESUMES
 from gblint.verify.sites import Site
 
 CONFIRMED, REFUTED, UNREACHED, MASKED, MISSED = "confirmed", "refuted", "not-reached", "masked", "missed"
+_CONSEQUENCES = {RESUMES: "splits-graph", RAISES: "raises"}
 VERDICTS = (CONFIRMED, MISSED, MASKED, UNREACHED, REFUTED)
 
 
@@ -134,7 +135,7 @@ def as_finding(site: Site) -> Finding:
         column=column,
         end_row=site.row,
         end_column=end_column,
-        consequence="splits-graph" if site.effect == RESUMES else "frame-falls-back",
+        consequence=_CONSEQUENCES.get(site.effect, "frame-falls-back"),
         hot=True,
         category=site.category or "fundamental",
         function=site.function,

@@ -1,7 +1,7 @@
 """Small programs and what the interpreter makes of them.
 
-A program says itself what is expected of it: a line that ends in `# splits`, `# falls` or `# masked` holds one finding
-with that consequence (`splits-graph`, `frame-falls-back`, `masked`), and no other line holds any.
+A program says itself what is expected of it: a line that ends in `# splits`, `# falls`, `# raises` or `# masked` holds
+one finding with that consequence (`splits-graph`, `frame-falls-back`, `raises`, `masked`), and no other line holds any.
 `graph_break()` breaks wherever it is reached, so it tells which code is reached. `probe.see(value)` hands the value to
 the test, which tells what the interpreter knows of it.
 """
@@ -33,8 +33,8 @@ import torch
 from torch import Tensor, nn
 from torch._dynamo import graph_break
 """
-CONSEQUENCES = {"splits": "splits-graph", "falls": "frame-falls-back", "masked": "masked"}
-_MARK = re.compile(r"# (splits|falls|masked)$")
+CONSEQUENCES = {"splits": "splits-graph", "falls": "frame-falls-back", "raises": "raises", "masked": "masked"}
+_MARK = re.compile(r"# (splits|falls|raises|masked)$")
 
 
 def text_of(source: str) -> str:

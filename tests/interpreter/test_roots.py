@@ -235,3 +235,42 @@ def test_fullgraph_captures_scalars_and_shapes_that_depend_on_data(tmp_path: Pat
     assert analyze([file], [file], Settings()).findings == []
     file.write_text(WHOLE + "torch.compile(weigh)(x, mask)\n")
     assert {(f.code, f.row) for f in analyze([file], [file], Settings()).findings} == {("GB0124", 6), ("GB0036", 7)}
+
+
+RAISING = """
+import torch
+
+def odd(x):
+    torch._dynamo.graph_break()
+    return x + 1
+
+@torch.compile(fullgraph=True)
+def whole(x):
+    return odd(x) * 2
+
+@torch.compile
+def parts(x):
+    for _ in range(2):
+        torch._dynamo.graph_break()
+    return x
+
+parts(torch.rand(2))
+"""
+
+
+@pytest.mark.parametrize("also", ["", "torch.compile(odd)(torch.rand(2))\n"])
+def test_a_break_where_fullgraph_allows_none_is_an_error_of_the_program(tmp_path: Path, also: str) -> None:
+    file = tmp_path / "main.py"
+    file.write_text(RAISING + also + "whole(torch.rand(2))\n")
+    found = {f.row: f.consequence for f in analyze([file], [file], Settings()).findings}
+    assert found == {5: "raises", 15: "frame-falls-back"}
+
+
+def test_dynamo_raises_there(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    file = tmp_path / "main.py"
+    file.write_text(RAISING)
+    scope = {"__name__": "raising"}
+    exec(compile(RAISING, str(file), "exec"), scope)
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        scope["whole"](torch.rand(2))  # type: ignore[operator]
