@@ -30,6 +30,7 @@ from gblint.findings.finding import Finding
 from gblint.findings.local import localized
 from gblint.findings.selection import Layer, Selection, strength
 from gblint.findings.suppression import Unused, apply
+from gblint.plugins import declared
 
 BROKEN_FILE = "GBL000"
 UNUSED_SUPPRESSION = "GBL001"
@@ -312,6 +313,7 @@ def _analyse(group: _Group, options: Options, progress: Progress | None) -> tupl
         target_torch=target_release(config, place),
         search_paths=tuple(dict.fromkeys(str(absolute(p)) for p in search if p.is_dir())),
         python=environment.python,
+        functions=tuple({**declared(), **dict(config.functions)}.items()),
         fixing=_fixing(config, options),
         jobs=options.jobs,
     )
@@ -420,9 +422,9 @@ class _Filter:
         if not code:
             return True
         upper = code.upper()
-        if upper.startswith("GBL"):
+        if upper == "GBL" or upper.startswith("GBL0"):
             return False
-        as_rule = (upper, "") if upper.startswith("GB") else ("", code.lower())
+        as_rule = (upper, "") if upper[-1:].isdigit() and upper.isalnum() else ("", code.lower())
         return self.wants(filename, *as_rule)
 
     def wants(self, filename: str, code: str, name: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from gblint.errors import GblintError, suggest
+from gblint.knowledge.declared import Declared, parse_functions
 
 MIN_CONFIDENCE = 0.55  # the best balance of recall and precision on recorded truth: `python -m gblint.devtools.fit`
 ROOTS_MODES = ("auto", "explicit", "modules", "all")
@@ -23,7 +24,7 @@ SIZE_LIMIT = 1_000_000
 _NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _ROOT = re.compile(rf"{_NAME}:{_NAME}")
 _RELEASE = re.compile(r"(\d+\.\d+)(?:\.\d+)?")
-_SELECTOR = re.compile(r"ALL|GBL?\d{0,4}|[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_SELECTOR = re.compile(r"[A-Z]{2,10}\d{0,4}|[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 # Folders that hold no source of the project, as in ruff.
 DEFAULT_EXCLUDE = (
@@ -41,6 +42,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     ROOTS_MODES. target_torch: "2.13", or None to go by the project's requirements. python: an environment's folder,
     its interpreter or its site-packages, or None to look for one. src: folders that first-party imports start from.
     baseline: the file of findings that are not reported any more (see `gblint.gate.baseline`), None for none.
+    functions: what is said of single functions, by dotted name.
     fix_logging: what a fix does to a call that prints or logs, one of LOGGING_MODES. extend_safe_fixes,
     extend_unsafe_fixes: codemods and rules whose fixes are promoted to safe or demoted to unsafe.
     """
@@ -61,6 +63,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     src: tuple[str, ...] = (".", "src")
     cache_dir: str = ".gblint_cache"
     baseline: str | None = None
+    functions: tuple[tuple[str, Declared], ...] = ()
     fix_logging: str = "guard"
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
@@ -188,6 +191,7 @@ _PARSERS: dict[str, Callable[[object], Any]] = {
     "src": _strings,
     "cache-dir": _string,
     "baseline": _string,
+    "functions": parse_functions,
     "fix": _fix,
 }
 KEYS = tuple(_PARSERS)

@@ -211,13 +211,14 @@ class Worker:
             from gblint.interpreter.source import Forest
             from gblint.interpreter.summaries import Summaries
             from gblint.knowledge import load
+            from gblint.knowledge.declared import Declarations
             from gblint.registry import load_rules
             from gblint.rule_api import Context
 
             knowledge = load(self.settings.target_torch)
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
             rules = [rule() for rule in load_rules() if rule.meta.code_in((major, minor))]
-            context = Context(knowledge, (major, minor), {})
+            context = Context(knowledge, (major, minor), {}, Declarations(self.settings.functions))
             table, forest = RuleTable(rules, knowledge), Forest()
             summaries: Summaries | None = None
             for _ in range(SUMMARY_LEVELS):
@@ -291,6 +292,7 @@ def settings_key(settings: Settings) -> str:
     """What of the settings changes a unit's result."""
     from hashlib import blake2b
 
+    from gblint import plugins
     from gblint.index.cache import source_fingerprint
 
     package = Path(__file__).parent
@@ -299,5 +301,5 @@ def settings_key(settings: Settings) -> str:
 
     sources = source_fingerprint(package, *(Path(p) for p in (*rules.__path__, *codemods.__path__)))
     what = msgspec.structs.replace(settings, jobs=1)
-    text = repr((what, sources))
+    text = repr((what, sources, plugins.fingerprint()))
     return blake2b(text.encode(), digest_size=12).hexdigest()

@@ -35,7 +35,8 @@ _REPORT = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 
 def pages() -> dict[str, str]:
     """Every generated page: path from the root of the repository → text."""
-    by_code = {code: list(rules) for code, rules in groupby(load_rules(), key=lambda rule: rule.meta.code)}
+    own = [rule for rule in load_rules() if rule.__module__.startswith("gblint.")]  # none of plugins
+    by_code = {code: list(rules) for code, rules in groupby(own, key=lambda rule: rule.meta.code)}
     made = {f"docs/rules/{code}.md": code_page(code, rules) for code, rules in by_code.items()}
     made["docs/rules/README.md"] = index_page(by_code)
     made |= {f"docs/codemods/{c.meta.name}.md": codemod_page(c) for c in load_codemods()}
@@ -94,7 +95,9 @@ These pages are written by `python -m gblint.devtools.docs` from the docstrings 
 
 def code_page(code: str, rules: list[type[Rule]]) -> str:
     """The page of one id."""
-    head = f"# {code}\n\n[What PyTorch says about {code}]({rules[0].meta.url}). [All rules](README.md).\n"
+    url = rules[0].meta.url
+    link = f"[What PyTorch says about {code}]({url}). " if url else ""
+    head = f"# {code}\n\n{link}[All rules](README.md).\n"
     return head + "".join(_section(rule) for rule in rules)
 
 
