@@ -60,6 +60,7 @@ class Options(msgspec.Struct, kw_only=True):
     roots: tuple[str, tuple[str, ...]] | None = None
     target_torch: str | None = None
     min_confidence: float | None = None
+    fail_on: tuple[tuple[str, float], ...] | None = None
     hot_only: bool = False
     owner: str = "all"
     ignore_noqa: bool = False
@@ -100,7 +101,8 @@ class Outcome(msgspec.Struct):
     findings: those wanted, by file and row. doubtful: those below the minimum confidence (`min_confidence` is the
     highest that was asked for); cold: how many `--hot-only` left out; foreign: how many `--owner` left out; aside: the
     findings that these two left out; silenced: how many a comment left out; recorded: how many a baseline left out;
-    stale: how many findings a baseline records that are gone; older: how many were there at the revision `since`.
+    stale: how many findings a baseline records that are gone; older: how many were there at the revision `since`;
+    tolerated: how many of `findings` do not make the exit code 1.
     checked: the files reported on. overlay: contents that stood in for files. calls: the call graph in packed parts
     (see `gblint.callgraph`). notes: one line each for what a reader has to know to trust the report.
     """
@@ -121,6 +123,7 @@ class Outcome(msgspec.Struct):
     recorded: int = 0
     stale: int = 0
     older: int = 0
+    tolerated: int = 0
     since: str = ""
     min_confidence: float = 0.0
 
@@ -247,6 +250,8 @@ def with_options(config: Config, options: Options) -> Config:
         changes["target_torch"] = options.target_torch
     if options.min_confidence is not None:
         changes["min_confidence"] = options.min_confidence
+    if options.fail_on is not None:
+        changes["fail_on"] = options.fail_on
     return _replaced(config, tuple(changes.items())) if changes else config
 
 
@@ -447,6 +452,17 @@ class _Filter:
 def wanted(options: Options) -> Callable[[str, str, str], bool]:
     """Whether settings and options want what (file name, code, name) stands for reported."""
     return _Filter(Settled(options), options, Outcome()).wants
+
+
+def failures(outcome: Outcome, options: Options) -> list[Finding]:
+    """The findings that make the exit code 1, by `fail-on`."""
+    settled = Settled(options)
+
+    def fails(finding: Finding) -> bool:
+        least = dict(settled.of_file(finding.filename).fail_on).get("hot" if finding.hot else "cold")
+        return least is not None and finding.confidence >= least
+
+    return [finding for finding in outcome.findings if fails(finding)]
 
 
 def _doubts(scopes: Iterable[Scope]) -> Iterator[str]:

@@ -10,11 +10,11 @@ from typing import Any
 import click
 import msgspec
 
-from gblint.checking import Options, check
+from gblint.checking import Options, check, failures
 from gblint.cli.analysis_options import analysis_options, describe, options_of
 from gblint.cli.gate import Gate, WithReason, gate_options
 from gblint.cli.main import warn
-from gblint.cli.options import RELEASE
+from gblint.cli.options import FAIL_ON, RELEASE
 from gblint.cli.outputs import Output, output_options, outputs_of, write_reports
 from gblint.cli.progress import progress_bar
 from gblint.report import COMPARISONS, FORMATS, STATISTICS
@@ -40,6 +40,12 @@ from gblint.report import COMPARISONS, FORMATS, STATISTICS
     "program",
     metavar="COMMAND",
     help="Run COMMAND, and hold the findings, and repairs with --fix, against what it shows.",
+)
+@click.option(
+    "--fail-on",
+    type=FAIL_ON,
+    metavar="HEAT[:0..1]",
+    help="Exit with 1 only for these: hot, cold, with the least confidence behind a colon; none.",
 )
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if there is something to report.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -116,8 +122,10 @@ def command(
         for scope in outcome.scopes:
             describe(scope)
         click.echo(f"took {time.monotonic() - start:.2f} s", err=True)
+    failing = failures(outcome, options)
+    outcome.tolerated = len(outcome.findings) - len(failing)
     write_reports(outputs, reports, outcome, quiet)
-    return int(bool(outcome.findings or outcome.problems) and not exit_zero)
+    return int(bool(failing or outcome.problems) and not exit_zero)
 
 
 def _compared(options: Options, release: str, outputs: tuple[Output, ...], exit_zero: bool, quiet: bool) -> int:

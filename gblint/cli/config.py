@@ -11,7 +11,7 @@ import msgspec
 from gblint.checking import cache_folder, target_release
 from gblint.cli.main import print_out
 from gblint.cli.options import read_fixed_config
-from gblint.config import KEYS, Config, ConfigFinder
+from gblint.config import HEATS, KEYS, Config, ConfigFinder
 from gblint.discovery import absolute, project_root
 from gblint.environment import find_environment
 from gblint.errors import GblintError
@@ -58,6 +58,8 @@ def _value(config: Config, key: str) -> object:
             "extend-safe-fixes": config.extend_safe_fixes,
             "extend-unsafe-fixes": config.extend_unsafe_fixes,
         }
+    if key == "fail-on":
+        return {heat: dict(config.fail_on).get(heat, False) for heat in HEATS}
     if key == "per-file-ignores":
         return dict(config.per_file_ignores)
     return getattr(config, key.replace("-", "_"))

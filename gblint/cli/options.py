@@ -13,6 +13,7 @@ from gblint.config import (
     Config,
     check_patterns,
     parse_confidence,
+    parse_fail_on,
     parse_release,
     parse_roots,
     parse_selectors,
@@ -70,6 +71,7 @@ PER_FILE_IGNORES = parsed("pattern:rule", _per_file)
 ROOTS = parsed("roots", _words)
 RELEASE = parsed("release", parse_release)
 CONFIDENCE = parsed("number", _number)
+FAIL_ON = parsed("heats", lambda text: parse_fail_on(_words(text)))
 
 
 def flat(values: Iterable[Iterable[T]]) -> tuple[T, ...]:

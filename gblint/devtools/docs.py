@@ -1,8 +1,8 @@
 """`python -m gblint.devtools.docs` writes the parts of the documentation that follow from the code.
 
-These are the pages in docs/rules/ and docs/codemods/, made of metadata, docstrings and examples, and the excerpt of a
-report in the README, made by running gblint on corpus/models. With --check nothing is written: the command lists what
-is out of date and exits with 1.
+These are the pages in docs/rules/ and docs/codemods/, made of metadata, docstrings and examples, the schema of the
+settings, and the excerpt of a report in the README, made by running gblint on corpus/models. With --check nothing is
+written: the command lists what is out of date and exits with 1.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import click
 
 from gblint.checking import Options, check
 from gblint.codemod_api import Codemod
+from gblint.devtools import settings_schema
 from gblint.findings.finding import STRENGTH
 from gblint.registry import documentation, load_codemods, load_rules
 from gblint.report import FORMATS, Style
@@ -41,6 +42,7 @@ def pages() -> dict[str, str]:
     made["docs/rules/README.md"] = index_page(by_code)
     made |= {f"docs/codemods/{c.meta.name}.md": codemod_page(c) for c in load_codemods()}
     made["docs/codemods/README.md"] = codemod_index()
+    made["docs/schema/settings.json"] = settings_schema.text((ROOT / "docs/configuration.md").read_text("utf-8"))
     made["README.md"] = with_report((ROOT / "README.md").read_text("utf-8"), report_excerpt())
     return made
 

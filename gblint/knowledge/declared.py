@@ -13,7 +13,7 @@ from gblint.errors import suggest
 RETURNS = (
     "tensor", "bool tensor", "int tensor", "float tensor", "bool", "int", "float", "str", "none", "logger",
 )  # fmt: skip
-_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\.(\*|[^\W\d]\w*)")
+NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*\.(\*|[^\W\d]\w*)")
 
 
 class Declared(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -58,7 +58,7 @@ def parse_functions(value: object) -> tuple[tuple[str, Declared], ...]:
 
 
 def _declared(name: object, item: object) -> Declared:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"`{name}` is not a dotted name such as shop.ops.fused or shop.ops.*")
     if not isinstance(item, Mapping):
         raise ValueError(f'`{name}`: expected a table such as {{returns = "tensor"}}')
