@@ -31,6 +31,7 @@ from gblint.findings.local import localized
 from gblint.findings.selection import Layer, Selection, strength
 from gblint.findings.suppression import Unused, apply
 from gblint.plugins import declared
+from gblint.timing import CLOCK
 
 BROKEN_FILE = "GBL000"
 UNUSED_SUPPRESSION = "GBL001"
@@ -160,7 +161,8 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     """
     forget()
     settings = Settled(options)
-    found = _found(options, settings)
+    with CLOCK.stage("find files and settings"):
+        found = _found(options, settings)
     outcome = Outcome(notes=list(found.warnings))
     if not found.files:
         outcome.notes.append(f"no Python files found under {', '.join(options.paths)}: nothing was checked")
@@ -306,8 +308,9 @@ def _groups(found: Found, settings: Settled) -> list[_Group]:
 
 def _analyse(group: _Group, options: Options, progress: Progress | None) -> tuple[Scope, Analysis]:
     config, place = group.config, group.place
-    project = load_project(place, group.extents, group.files)
-    environment = find_environment(config, place)
+    with CLOCK.stage("find files and settings"):
+        project = load_project(place, group.extents, group.files)
+        environment = find_environment(config, place)
     base = config.root if config.source else place
     # A package is no place that imports start from, even where its own folder was named on the command line.
     sources = [folder for text in config.src if not ((folder := base / text) / "__init__.py").is_file()]

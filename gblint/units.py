@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -148,6 +149,12 @@ class Worker:
         return f"unit:{self._key}:{plan.mode}:{settings or ''}:{spots}:{plan.info.path}"
 
     # -- running ---------------------------------------------------------------------------------------------------
+
+    def timed(self, plan: Plan) -> tuple[UnitResult, float]:
+        """Interpret the roots of a file, and say how many seconds that took."""
+        begin = time.perf_counter()
+        result = self.run(plan)
+        return result, time.perf_counter() - begin
 
     def run(self, plan: Plan) -> UnitResult:
         """Interpret the roots of a file.

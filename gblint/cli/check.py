@@ -17,7 +17,9 @@ from gblint.cli.main import warn
 from gblint.cli.options import FAIL_ON, RELEASE
 from gblint.cli.outputs import Output, output_options, outputs_of, write_reports
 from gblint.cli.progress import progress_bar
+from gblint.cli.times import tell_times
 from gblint.report import COMPARISONS, FORMATS, STATISTICS
+from gblint.timing import CLOCK
 
 
 @click.command("check", cls=WithReason)
@@ -48,6 +50,7 @@ from gblint.report import COMPARISONS, FORMATS, STATISTICS
     help="Exit with 1 only for these: hot, cold, with the least confidence behind a colon; none.",
 )
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if there is something to report.")
+@click.option("--timing", is_flag=True, help="Say where the time went: by stage, and the slowest files.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was looked at, and where imports were looked for.")
 def command(
@@ -61,6 +64,7 @@ def command(
     diff: bool,
     program: str | None,
     exit_zero: bool,
+    timing: bool,
     quiet: bool,
     verbose: bool,
     **given: Any,
@@ -74,6 +78,8 @@ def command(
     change is what there is to report.
     """
     start = time.monotonic()
+    CLOCK.on = timing
+    CLOCK.clear()
     outputs = outputs_of(output_format, output_file)
     reports = STATISTICS if as_statistics else FORMATS
     offered = COMPARISONS if compare_torch is not None else reports
@@ -81,6 +87,8 @@ def command(
         option = "--compare-torch" if compare_torch is not None else "--statistics"
         raise click.UsageError(f"{option} has no format {missing[0]}")
     others = {"--verify": program is not None, "--diff": diff, "--compare-torch": compare_torch is not None}
+    if timing and (diff or program is not None or compare_torch is not None or fix):
+        raise click.UsageError("--timing goes with a plain check, not with --fix, --diff, --verify or --compare-torch")
     gate = Gate.of(given, next((option for option, is_given in others.items() if is_given), ""))
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
@@ -124,7 +132,10 @@ def command(
         click.echo(f"took {time.monotonic() - start:.2f} s", err=True)
     failing = failures(outcome, options)
     outcome.tolerated = len(outcome.findings) - len(failing)
-    write_reports(outputs, reports, outcome, quiet)
+    with CLOCK.stage("write the report"):
+        write_reports(outputs, reports, outcome, quiet)
+    if timing:
+        tell_times(time.monotonic() - start, options.jobs)
     return int(bool(failing or outcome.problems) and not exit_zero)
 
 

@@ -46,7 +46,7 @@ def test_settings_say_what_fails(settings, code, said, check) -> None:
 
 @pytest.mark.parametrize(
     ("option", "code"),
-    [("hot", 1), ("hot:0.95", 1), ("hot:0.96", 0), ("cold", 1), ("cold:0.96", 0), ("hot:0.96,cold:0.9", 1), ("none", 0)],
+    [("hot", 1), ("hot:0.95", 1), ("hot:0.96", 0), ("cold", 1), ("cold:0.96", 0), ("hot:1,cold:0.9", 1), ("none", 0)],
 )
 def test_the_option_goes_before_the_settings(option, code, check) -> None:
     assert check("fail-on = { hot = 0, cold = 0 }", "--fail-on", option).code == code
