@@ -87,6 +87,8 @@ def command(
         option = "--compare-torch" if compare_torch is not None else "--statistics"
         raise click.UsageError(f"{option} has no format {missing[0]}")
     others = {"--verify": program is not None, "--diff": diff, "--compare-torch": compare_torch is not None}
+    if given["fail_on"] is not None and (diff or program is not None or compare_torch is not None):
+        raise click.UsageError("--fail-on excludes --diff, --verify and --compare-torch, whose exit codes say other things")
     if timing and (diff or program is not None or compare_torch is not None or fix):
         raise click.UsageError("--timing goes with a plain check, not with --fix, --diff, --verify or --compare-torch")
     gate = Gate.of(given, next((option for option, is_given in others.items() if is_given), ""))

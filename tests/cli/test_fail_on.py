@@ -87,3 +87,10 @@ def test_a_wrong_option_is_an_error(option, check) -> None:
 def test_the_settings_are_shown(check, gblint) -> None:
     check("fail-on = { cold = false }")
     assert "fail-on = { hot = 0.0, cold = false }" in gblint("config").out
+
+
+@pytest.mark.parametrize("beside", ["--diff", "--compare-torch=2.14", "--verify=true"])
+def test_it_does_not_go_with_other_exit_codes(beside, check) -> None:
+    result = check("", "--fail-on", "hot", beside)
+    assert result.code == 2
+    assert "--fail-on excludes" in result.err
