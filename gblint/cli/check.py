@@ -87,11 +87,9 @@ def command(
         option = "--compare-torch" if compare_torch is not None else "--statistics"
         raise click.UsageError(f"{option} has no format {missing[0]}")
     others = {"--verify": program is not None, "--diff": diff, "--compare-torch": compare_torch is not None}
-    if given["fail_on"] is not None and (diff or program is not None or compare_torch is not None):
-        raise click.UsageError("--fail-on excludes --diff, --verify and --compare-torch, whose exit codes say other things")
-    if timing and (diff or program is not None or compare_torch is not None or fix):
-        raise click.UsageError("--timing goes with a plain check, not with --fix, --diff, --verify or --compare-torch")
-    gate = Gate.of(given, next((option for option, is_given in others.items() if is_given), ""))
+    beside = next((option for option, is_given in others.items() if is_given), "")
+    _check_beside(beside, given["fail_on"] is not None, timing, fix)
+    gate = Gate.of(given, beside)
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
     if compare_torch is not None:
@@ -139,6 +137,14 @@ def command(
     if timing:
         tell_times(time.monotonic() - start, options.jobs)
     return int(bool(failing or outcome.problems) and not exit_zero)
+
+
+def _check_beside(beside: str, fail_on: bool, timing: bool, fix: bool) -> None:
+    """Raises usage errors for options that would do nothing. beside: the option that makes a check another thing."""
+    if fail_on and beside:
+        raise click.UsageError(f"--fail-on excludes {beside}, whose exit code says another thing")
+    if timing and (beside or fix):
+        raise click.UsageError(f"--timing goes with a plain check, not with {beside or '--fix'}")
 
 
 def _compared(options: Options, release: str, outputs: tuple[Output, ...], exit_zero: bool, quiet: bool) -> int:

@@ -1,8 +1,8 @@
 """`python -m gblint.devtools.docs` writes the parts of the documentation that follow from the code.
 
 These are the pages in docs/rules/ and docs/codemods/, made of metadata, docstrings and examples, the schema of the
-settings, and the excerpt of a report in the README, made by running gblint on corpus/models. With --check nothing is
-written: the command lists what is out of date and exits with 1.
+settings, source below a comment `<!-- file: PATH -->`, and the excerpt of a report in the README, made by running
+gblint on corpus/models. With --check nothing is written: the command lists what is out of date and exits with 1.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import click
 from gblint.checking import Options, check
 from gblint.codemod_api import Codemod
 from gblint.devtools import settings_schema
+from gblint.findings.confidence import shipped
 from gblint.findings.finding import STRENGTH
 from gblint.registry import documentation, load_codemods, load_rules
 from gblint.report import FORMATS, Style
@@ -31,6 +32,7 @@ from gblint.rule_api import Rule
 ROOT = Path(__file__).parents[2]
 MODELS = "corpus/models"
 BEGIN, END = "<!-- report: python -m gblint.devtools.docs -->\n", "<!-- end of report -->"
+_FILE = re.compile(r"<!-- file: (?P<path>\S+) -->\n(?:```python\n.*?\n```\n)?", re.DOTALL)
 _REPORT = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 
 
@@ -43,6 +45,10 @@ def pages() -> dict[str, str]:
     made |= {f"docs/codemods/{c.meta.name}.md": codemod_page(c) for c in load_codemods()}
     made["docs/codemods/README.md"] = codemod_index()
     made["docs/schema/settings.json"] = settings_schema.text((ROOT / "docs/configuration.md").read_text("utf-8"))
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        text = page.read_text("utf-8")
+        if _FILE.search(text):
+            made[f"docs/{page.name}"] = with_files(text)
     made["README.md"] = with_report((ROOT / "README.md").read_text("utf-8"), report_excerpt())
     return made
 
@@ -106,7 +112,16 @@ def code_page(code: str, rules: list[type[Rule]]) -> str:
 def _section(rule: type[Rule]) -> str:
     meta = rule.meta
     facts = f"Category: {meta.category}. {meta.releases}. Since gblint {meta.since}."
-    return f"\n## {meta.slug}\n\n{markdown(documentation(rule))}\n{facts}\n"
+    return f"\n## {meta.slug}\n\n{markdown(documentation(rule))}\n{facts}\n\n{_measured(rule)}\n"
+
+
+def _measured(rule: type[Rule]) -> str:
+    """How often findings of a rule were right where confidence was fitted."""
+    known = shipped().rules.get(f"{rule.meta.code} {rule.meta.slug}")
+    if known is None or not known.findings:
+        return "Measured precision: none, the rule has no finding in the [corpus](../../corpus/README.md)."
+    share = f"{known.hits} of {known.findings} findings in the [corpus](../../corpus/README.md)"
+    return f"Measured precision: {100 * known.hits / known.findings:.0f} % ({share} were breaks)."
 
 
 def codemod_index() -> str:
@@ -137,6 +152,19 @@ def codemod_page(codemod: type[Codemod]) -> str:
         f"# {meta.name}\n\n[All codemods](README.md). Repairs findings of {rules}. Since gblint {meta.since}.\n\n"
         f"{markdown(documentation(codemod))}\n**Example** ({example.applicability})\n\n```diff\n{diff}\n```\n"
     )
+
+
+# ------------------------------------------------------------------------------------------------------------ source
+
+
+def with_files(text: str) -> str:
+    """A page with the files that its comments name, each as a block of code below its comment."""
+
+    def block(found: re.Match[str]) -> str:
+        content = (ROOT / found["path"]).read_text("utf-8")
+        return f"<!-- file: {found['path']} -->\n```python\n{content}```\n"
+
+    return _FILE.sub(block, text)
 
 
 # ----------------------------------------------------------------------------------------------------------- README
