@@ -9,6 +9,7 @@ import msgspec
 
 from gblint.findings.finding import Finding
 from gblint.index.model import Suppression
+from gblint.knowledge.declared import Declared
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -19,6 +20,7 @@ class Settings(msgspec.Struct, frozen=True):
     target_torch: torch minor release such as "2.13".
     search_paths: directories that imports resolve in, after the project itself (site-packages of the environment).
     python: minor version of the user's Python, such as "3.11".
+    functions: what is said of single functions, by dotted name (`[tool.gblint.functions]` and plugins).
     fixing: how repairs are wanted (`[tool.gblint.fix]`), as pairs of key and value.
     jobs: worker processes, 1 for none.
     """
@@ -28,6 +30,7 @@ class Settings(msgspec.Struct, frozen=True):
     target_torch: str = "2.13"
     search_paths: tuple[str, ...] = ()
     python: str = "3.11"
+    functions: tuple[tuple[str, Declared], ...] = ()
     fixing: tuple[tuple[str, str], ...] = ()
     jobs: int = 1
 

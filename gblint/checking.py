@@ -30,6 +30,8 @@ from gblint.findings.finding import Finding
 from gblint.findings.local import localized
 from gblint.findings.selection import Layer, Selection, strength
 from gblint.findings.suppression import Unused, apply
+from gblint.plugins import declared
+from gblint.timing import CLOCK
 
 BROKEN_FILE = "GBL000"
 UNUSED_SUPPRESSION = "GBL001"
@@ -59,6 +61,7 @@ class Options(msgspec.Struct, kw_only=True):
     roots: tuple[str, tuple[str, ...]] | None = None
     target_torch: str | None = None
     min_confidence: float | None = None
+    fail_on: tuple[tuple[str, float], ...] | None = None
     hot_only: bool = False
     owner: str = "all"
     ignore_noqa: bool = False
@@ -99,7 +102,8 @@ class Outcome(msgspec.Struct):
     findings: those wanted, by file and row. doubtful: those below the minimum confidence (`min_confidence` is the
     highest that was asked for); cold: how many `--hot-only` left out; foreign: how many `--owner` left out; aside: the
     findings that these two left out; silenced: how many a comment left out; recorded: how many a baseline left out;
-    stale: how many findings a baseline records that are gone; older: how many were there at the revision `since`.
+    stale: how many findings a baseline records that are gone; older: how many were there at the revision `since`;
+    tolerated: how many of `findings` do not make the exit code 1.
     checked: the files reported on. overlay: contents that stood in for files. calls: the call graph in packed parts
     (see `gblint.callgraph`). notes: one line each for what a reader has to know to trust the report.
     """
@@ -120,6 +124,7 @@ class Outcome(msgspec.Struct):
     recorded: int = 0
     stale: int = 0
     older: int = 0
+    tolerated: int = 0
     since: str = ""
     min_confidence: float = 0.0
 
@@ -156,7 +161,8 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
     """
     forget()
     settings = Settled(options)
-    found = _found(options, settings)
+    with CLOCK.stage("find files and settings"):
+        found = _found(options, settings)
     outcome = Outcome(notes=list(found.warnings))
     if not found.files:
         outcome.notes.append(f"no Python files found under {', '.join(options.paths)}: nothing was checked")
@@ -246,6 +252,8 @@ def with_options(config: Config, options: Options) -> Config:
         changes["target_torch"] = options.target_torch
     if options.min_confidence is not None:
         changes["min_confidence"] = options.min_confidence
+    if options.fail_on is not None:
+        changes["fail_on"] = options.fail_on
     return _replaced(config, tuple(changes.items())) if changes else config
 
 
@@ -300,8 +308,9 @@ def _groups(found: Found, settings: Settled) -> list[_Group]:
 
 def _analyse(group: _Group, options: Options, progress: Progress | None) -> tuple[Scope, Analysis]:
     config, place = group.config, group.place
-    project = load_project(place, group.extents, group.files)
-    environment = find_environment(config, place)
+    with CLOCK.stage("find files and settings"):
+        project = load_project(place, group.extents, group.files)
+        environment = find_environment(config, place)
     base = config.root if config.source else place
     # A package is no place that imports start from, even where its own folder was named on the command line.
     sources = [folder for text in config.src if not ((folder := base / text) / "__init__.py").is_file()]
@@ -312,6 +321,7 @@ def _analyse(group: _Group, options: Options, progress: Progress | None) -> tupl
         target_torch=target_release(config, place),
         search_paths=tuple(dict.fromkeys(str(absolute(p)) for p in search if p.is_dir())),
         python=environment.python,
+        functions=tuple({**declared(), **dict(config.functions)}.items()),
         fixing=_fixing(config, options),
         jobs=options.jobs,
     )
@@ -420,9 +430,9 @@ class _Filter:
         if not code:
             return True
         upper = code.upper()
-        if upper.startswith("GBL"):
+        if upper == "GBL" or upper.startswith("GBL0"):
             return False
-        as_rule = (upper, "") if upper.startswith("GB") else ("", code.lower())
+        as_rule = (upper, "") if upper[-1:].isdigit() and upper.isalnum() else ("", code.lower())
         return self.wants(filename, *as_rule)
 
     def wants(self, filename: str, code: str, name: str) -> bool:
@@ -445,6 +455,17 @@ class _Filter:
 def wanted(options: Options) -> Callable[[str, str, str], bool]:
     """Whether settings and options want what (file name, code, name) stands for reported."""
     return _Filter(Settled(options), options, Outcome()).wants
+
+
+def failures(outcome: Outcome, options: Options) -> list[Finding]:
+    """The findings that make the exit code 1, by `fail-on`."""
+    settled = Settled(options)
+
+    def fails(finding: Finding) -> bool:
+        least = dict(settled.of_file(finding.filename).fail_on).get("hot" if finding.hot else "cold")
+        return least is not None and finding.confidence >= least
+
+    return [finding for finding in outcome.findings if fails(finding)]
 
 
 def _doubts(scopes: Iterable[Scope]) -> Iterator[str]:

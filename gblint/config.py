@@ -6,7 +6,7 @@ The nearest file found upwards from a source file holds for it, as a whole: sett
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,19 @@ from typing import Any
 import msgspec
 
 from gblint.errors import GblintError, suggest
+from gblint.knowledge.declared import Declared, parse_functions
 
 MIN_CONFIDENCE = 0.55  # the best balance of recall and precision on recorded truth: `python -m gblint.devtools.fit`
 ROOTS_MODES = ("auto", "explicit", "modules", "all")
 LOGGING_MODES = ("guard", "reorder", "ignore", "remove")
+HEATS = ("hot", "cold")
+ANY_HEAT = tuple((heat, 0.0) for heat in HEATS)
 SIZE_LIMIT = 1_000_000
 
 _NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
-_ROOT = re.compile(rf"{_NAME}:{_NAME}")
-_RELEASE = re.compile(r"(\d+\.\d+)(?:\.\d+)?")
-_SELECTOR = re.compile(r"ALL|GBL?\d{0,4}|[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+ROOT = re.compile(rf"{_NAME}:{_NAME}")
+RELEASE = re.compile(r"(\d+\.\d+)(?:\.\d+)?")
+SELECTOR = re.compile(r"[A-Z]{2,10}\d{0,4}|[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 # Folders that hold no source of the project, as in ruff.
 DEFAULT_EXCLUDE = (
@@ -41,6 +44,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     ROOTS_MODES. target_torch: "2.13", or None to go by the project's requirements. python: an environment's folder,
     its interpreter or its site-packages, or None to look for one. src: folders that first-party imports start from.
     baseline: the file of findings that are not reported any more (see `gblint.gate.baseline`), None for none.
+    fail_on: the least confidence of findings that make the exit code 1, by HEATS; none that a heat lacks do.
+    functions: what is said of single functions, by dotted name.
     fix_logging: what a fix does to a call that prints or logs, one of LOGGING_MODES. extend_safe_fixes,
     extend_unsafe_fixes: codemods and rules whose fixes are promoted to safe or demoted to unsafe.
     """
@@ -57,10 +62,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     roots_mode: str = "auto"
     target_torch: str | None = None
     min_confidence: float = MIN_CONFIDENCE
+    fail_on: tuple[tuple[str, float], ...] = ANY_HEAT
     python: str | None = None
     src: tuple[str, ...] = (".", "src")
     cache_dir: str = ".gblint_cache"
     baseline: str | None = None
+    functions: tuple[tuple[str, Declared], ...] = ()
     fix_logging: str = "guard"
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
@@ -75,20 +82,20 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
 def parse_selectors(value: object) -> tuple[str, ...]:
     """Codes, code prefixes, slugs or ALL; raises ValueError naming the one that is none of these."""
-    names = _strings(value)
+    names = parse_strings(value)
     for name in names:
-        if not _SELECTOR.fullmatch(name):
+        if not SELECTOR.fullmatch(name):
             raise ValueError(f"`{name}` is neither a code (GB0059), nor a prefix of one (GB00), nor a rule's name")
     return names
 
 
 def parse_roots(value: object) -> tuple[str, tuple[str, ...]]:
     """A mode, names "pkg.model:Net.forward", or both; returns (mode, names). Raises ValueError."""
-    words = (value,) if isinstance(value, str) else _strings(value)
+    words = (value,) if isinstance(value, str) else parse_strings(value)
     modes = [w for w in words if w in ROOTS_MODES]
     names = tuple(w for w in words if w not in ROOTS_MODES)
     for name in names:
-        if not _ROOT.fullmatch(name):
+        if not ROOT.fullmatch(name):
             modes_text = ", ".join(ROOTS_MODES)
             raise ValueError(f"`{name}` is neither one of {modes_text} nor a name like pkg.model:Net.forward")
     if len(modes) > 1:
@@ -98,7 +105,7 @@ def parse_roots(value: object) -> tuple[str, tuple[str, ...]]:
 
 def parse_release(value: object) -> str:
     """A torch release, "2.13" or "2.13.1", cut to its minor; raises ValueError."""
-    found = _RELEASE.fullmatch(value) if isinstance(value, str) else None
+    found = RELEASE.fullmatch(value) if isinstance(value, str) else None
     if not found:
         raise ValueError('expected a torch release in quotes, such as "2.13"')
     return found[1]
@@ -111,20 +118,52 @@ def parse_confidence(value: object) -> float:
     return float(value)
 
 
-def _string(value: object) -> str:
+def parse_fail_table(value: object) -> tuple[tuple[str, float], ...]:
+    if not isinstance(value, Mapping):
+        raise ValueError("expected a table such as {hot = 0.8, cold = false}")
+    if unknown := [key for key in value if key not in HEATS]:
+        raise ValueError(f"unknown key `{unknown[0]}`; {suggest(str(unknown[0]), HEATS)}")
+    fails = []
+    for heat in HEATS:
+        least = value.get(heat, 0)
+        if least is not False:
+            try:
+                fails.append((heat, parse_confidence(least)))
+            except ValueError as error:
+                raise ValueError(f"`{heat}`: {error}, or false") from error
+    return tuple(fails)
+
+
+def parse_fail_on(words: Iterable[str]) -> tuple[tuple[str, float], ...]:
+    """What the command line says: "hot", "cold:0.9", "none"; a heat that is not mentioned makes nothing fail. Raises
+    ValueError."""
+    given = dict[str, float]()
+    for word in words:
+        heat, colon, least = word.partition(":")
+        if heat not in (*HEATS, "none") or (heat == "none" and colon):
+            raise ValueError(f"`{word}` is neither hot nor cold, with a confidence behind a colon or without, nor none")
+        if heat != "none":
+            try:
+                given[heat] = parse_confidence(float(least)) if colon else 0.0
+            except ValueError as error:
+                raise ValueError(f"`{word}`: expected a number from 0 to 1 behind the colon") from error
+    return tuple(given.items())
+
+
+def parse_string(value: object) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         raise ValueError("expected a string")
     return value
 
 
-def _strings(value: object) -> tuple[str, ...]:
+def parse_strings(value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) and v for v in value):
         raise ValueError("expected a list of strings")
     return tuple(value)
 
 
-def _patterns(value: object) -> tuple[str, ...]:
-    patterns = _strings(value)
+def parse_patterns(value: object) -> tuple[str, ...]:
+    patterns = parse_strings(value)
     check_patterns(patterns)
     return patterns
 
@@ -140,57 +179,59 @@ def check_patterns(patterns: tuple[str, ...]) -> None:
             raise ValueError(f"`{pattern}` is not a valid pattern") from error
 
 
-def _table(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def parse_per_file(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, Mapping):
         raise ValueError('expected a table such as {"tests/**" = ["GB0059"]}')
     check_patterns(tuple(value))
     return tuple((pattern, parse_selectors(codes)) for pattern, codes in value.items())
 
 
-def _logging(value: object) -> str:
+def parse_logging(value: object) -> str:
     if value not in LOGGING_MODES:
         raise ValueError(f"expected one of {', '.join(LOGGING_MODES)}")
     return str(value)
 
 
-_FIX_PARSERS: dict[str, Callable[[object], Any]] = {
-    "logging": _logging,
+FIX_PARSERS: dict[str, Callable[[object], Any]] = {
+    "logging": parse_logging,
     "extend-safe-fixes": parse_selectors,
     "extend-unsafe-fixes": parse_selectors,
 }
 
 
-def _fix(value: object) -> dict[str, Any]:
+def parse_fix(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ValueError('expected a table such as {logging = "guard"}')
     fields: dict[str, Any] = {}
     for key, item in value.items():
-        if key not in _FIX_PARSERS:
-            raise ValueError(f"unknown key `{key}`; {suggest(str(key), _FIX_PARSERS)}")
+        if key not in FIX_PARSERS:
+            raise ValueError(f"unknown key `{key}`; {suggest(str(key), FIX_PARSERS)}")
         try:
-            fields["fix_logging" if key == "logging" else key.replace("-", "_")] = _FIX_PARSERS[key](item)
+            fields["fix_logging" if key == "logging" else key.replace("-", "_")] = FIX_PARSERS[key](item)
         except ValueError as error:
             raise ValueError(f"`{key}`: {error}") from error
     return fields
 
 
-_PARSERS: dict[str, Callable[[object], Any]] = {
+PARSERS: dict[str, Callable[[object], Any]] = {
     "select": parse_selectors,
     "ignore": parse_selectors,
     "extend-select": parse_selectors,
-    "per-file-ignores": _table,
-    "exclude": _patterns,
-    "extend-exclude": _patterns,
+    "per-file-ignores": parse_per_file,
+    "exclude": parse_patterns,
+    "extend-exclude": parse_patterns,
     "roots": parse_roots,
     "target-torch": parse_release,
     "min-confidence": parse_confidence,
-    "python": _string,
-    "src": _strings,
-    "cache-dir": _string,
-    "baseline": _string,
-    "fix": _fix,
+    "fail-on": parse_fail_table,
+    "python": parse_string,
+    "src": parse_strings,
+    "cache-dir": parse_string,
+    "baseline": parse_string,
+    "functions": parse_functions,
+    "fix": parse_fix,
 }
-KEYS = tuple(_PARSERS)
+KEYS = tuple(PARSERS)
 
 
 # ------------------------------------------------------------------------------------------------------------ files
@@ -240,10 +281,10 @@ def read_config(path: Path) -> Config | None:
 def _config(data: dict[str, Any], path: Path, prefix: str) -> Config:
     fields: dict[str, Any] = {}
     for key, value in data.items():
-        if key not in _PARSERS:
+        if key not in PARSERS:
             raise GblintError(f"{path}: unknown key `{prefix}{key}`", suggest(key, KEYS))
         try:
-            parsed = _PARSERS[key](value)
+            parsed = PARSERS[key](value)
         except ValueError as error:
             raise GblintError(f"{path}: `{prefix}{key}`: {error}") from error
         if key == "roots":

@@ -12,6 +12,7 @@ from gblint.collector import collector_off
 from gblint.index.cache import IndexCache
 from gblint.index.project import Project
 from gblint.stack import on_deep_stack
+from gblint.timing import CLOCK
 from gblint.twins import twins_of
 from gblint.units import Plan, UnitResult, Worker
 
@@ -46,8 +47,9 @@ class Engine:
     ) -> None:
         self.settings = settings
         self.cache = IndexCache(cache_dir) if cache_dir is not None else None
-        self.project = Project(project_files, [Path(p) for p in settings.search_paths], self.cache, overlay)
-        self.infos = [self.project.info(path) for path in self.project.files]
+        with CLOCK.stage("index the project"):
+            self.project = Project(project_files, [Path(p) for p in settings.search_paths], self.cache, overlay)
+            self.infos = [self.project.info(path) for path in self.project.files]
         self.worker = Worker(self.project, settings)
 
     def analyze(self, report_files: list[Path], progress: Progress | None) -> Analysis:
@@ -58,11 +60,13 @@ class Engine:
         spare = self._spare(wanted)
         try:
             results = self._results(progress, spare)
-            analysis = merge(results, wanted, self.project)
+            with CLOCK.stage("put findings together"):
+                analysis = merge(results, wanted, self.project)
             self._offer(analysis, results)
         finally:  # what an interrupted run has found out is of use to the next one
             if self.cache is not None:
-                self.cache.save()
+                with CLOCK.stage("write the cache"):
+                    self.cache.save()
         analysis.diagnostics += self._diagnostics(wanted)
         analysis.suppressions = {i.path: i.suppressions for i in self.infos if i.suppressions and i.path in wanted}
         analysis.stats.files = len(wanted)
@@ -119,21 +123,27 @@ class Engine:
     def _run(self, plans: list[Plan], progress: Progress | None, done: int, total: int) -> list[UnitResult]:
         jobs = min(self.settings.jobs, max(len(plans) // 4, 1))
         worker = self.worker
-        results: list[UnitResult | None] = [worker.cached(plan) for plan in plans]
+        with CLOCK.stage("look into the cache"):
+            results: list[UnitResult | None] = [worker.cached(plan) for plan in plans]
         missing = [n for n, r in enumerate(results) if r is None]
-        for count, (n, result) in enumerate(zip(missing, self._fresh([plans[n] for n in missing], jobs), strict=True)):
-            results[n] = result
-            worker.remember(plans[n], result)
-            if progress is not None:
-                progress(done + count + 1, total, result.path)
+        CLOCK.kept += len(plans) - len(missing)
+        with CLOCK.stage("follow calls from roots"):
+            fresh = self._fresh([plans[n] for n in missing], jobs)
+            for count, (n, (result, seconds)) in enumerate(zip(missing, fresh, strict=True)):
+                results[n] = result
+                worker.remember(plans[n], result)
+                CLOCK.files[result.path] += seconds
+                if progress is not None:
+                    progress(done + count + 1, total, result.path)
         return [r for r in results if r is not None]
 
-    def _fresh(self, plans: list[Plan], jobs: int) -> Iterator[UnitResult]:
+    def _fresh(self, plans: list[Plan], jobs: int) -> Iterator[tuple[UnitResult, float]]:
+        """The results of units, and the seconds that each took."""
         if jobs > 1 and len(plans) > 8:
             from gblint.parallel import run_units
 
             return run_units(self.worker, plans, jobs)
-        return map(self.worker.run, plans)
+        return map(self.worker.timed, plans)
 
     def _diagnostics(self, wanted: set[str]) -> list[Diagnostic]:
         return [

@@ -34,6 +34,9 @@ def find_environment(config: Config, project_root: Path, variables: Mapping[str,
 
     The `python` setting, else the active virtual or conda environment, else `.venv` in the project. Without any, no
     folder, and the Python that runs gblint. Raises GblintError if the setting names no environment.
+
+    Under pre-commit the active environment is the one that it has made for gblint: that comes last, and what was active
+    before, which is still on PATH, first.
     """
     if config.python:
         place = config.path(config.python)
@@ -44,13 +47,24 @@ def find_environment(config: Config, project_root: Path, variables: Mapping[str,
                 "set `python` to an environment's folder, its interpreter or its site-packages",
             )
         return found
-    candidates = [(variables.get(name), f"${name}") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
-    candidates.append((str(project_root / ".venv"), ".venv of the project"))
+    active = [(variables.get(name), f"${name}") for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    candidates = [*active, (str(project_root / ".venv"), ".venv of the project")]
+    if variables.get("PRE_COMMIT"):
+        hooks = candidates.pop(0)
+        candidates = [*_on_path(variables, hooks[0]), *candidates, hooks]
     for text, reason in candidates:
         found = _environment(Path(text), reason) if text else None
         if found:
             return found
     return Environment((), _OWN_PYTHON, "")
+
+
+def _on_path(variables: Mapping[str, str], hooks: str | None) -> Iterator[tuple[str | None, str]]:
+    """Virtual environments whose commands can be called by name, save for that of the hooks."""
+    for text in variables.get("PATH", "").split(os.pathsep):
+        place = Path(text).parent
+        if text and str(place) != hooks and (place / "pyvenv.cfg").is_file():
+            yield str(place), "active when pre-commit was called"
 
 
 def _environment(place: Path, reason: str) -> Environment | None:

@@ -17,23 +17,23 @@ _WORKER: Worker | None = None
 _PLANS: list[Plan] = []
 
 
-def run_units(worker: Worker, plans: list[Plan], jobs: int) -> Iterator[UnitResult]:
-    """Results in the order of `plans`. Without fork (Windows), all run in this process.
+def run_units(worker: Worker, plans: list[Plan], jobs: int) -> Iterator[tuple[UnitResult, float]]:
+    """Results in the order of `plans`, and the seconds that each took. Without fork (Windows), all run in this process.
 
     What the processes learned of files goes into the cache of this one.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
-        yield from map(worker.run, plans)
+        yield from map(worker.timed, plans)
         return
     global _WORKER, _PLANS
     worker.machine()  # made once, shared by the children
     _WORKER, _PLANS = worker, plans
     cache = worker.project.cache
     with multiprocessing.get_context("fork").Pool(jobs, _ignore_interrupts) as pool:
-        for result, fresh in pool.imap(_run_one, range(len(plans)), chunksize=_CHUNK):
+        for timed, fresh in pool.imap(_run_one, range(len(plans)), chunksize=_CHUNK):
             if cache is not None and fresh is not None:
                 cache.absorb(fresh)
-            yield result
+            yield timed
 
 
 def _ignore_interrupts() -> None:
@@ -41,8 +41,8 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _run_one(number: int) -> tuple[UnitResult, Fresh | None]:
+def _run_one(number: int) -> tuple[tuple[UnitResult, float], Fresh | None]:
     assert _WORKER is not None
-    result = _WORKER.run(_PLANS[number])
+    timed = _WORKER.timed(_PLANS[number])
     cache = _WORKER.project.cache
-    return result, cache.drain() if cache is not None else None
+    return timed, cache.drain() if cache is not None else None

@@ -12,6 +12,7 @@ whose measured verdict in the knowledge is this rule's code), `on_branch`, `on_c
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -62,6 +63,7 @@ from gblint.interpreter.values import (
     tensor_certainty,
     type_name,
 )
+from gblint.knowledge.declared import Declarations
 from gblint.knowledge.packages import SKIPPED_PACKAGES
 from gblint.ranges import applies
 
@@ -79,6 +81,7 @@ __all__ = [
     "is_none", "members", "tensor_certainty", "type_name",
 ]  # fmt: skip
 
+NOTHING_DECLARED = Declarations(())
 Category = Literal["fundamental", "supportable", "user-error", "dynamo-bug"]
 
 
@@ -93,6 +96,7 @@ class RuleMeta:
         counts. An empty id: that release gives none, and `code` stands for it.
     advice: what to write instead, one sentence (shown in the report).
     confidence: prior probability that a fully certain finding is right, used until the fitted table knows the rule.
+    page: the address of a page about the rule; for an id of PyTorch's it need not be given.
     """
 
     code: str
@@ -104,11 +108,12 @@ class RuleMeta:
     renamed: tuple[tuple[str, str], ...] = ()
     since: str = "0.1"
     confidence: float = 0.9
+    page: str = ""
 
     @property
     def url(self) -> str:
-        """PyTorch's own page about the graph break."""
-        return url_of(self.code)
+        """The page about the rule, PyTorch's own for an id of PyTorch's; "" for none."""
+        return self.page or url_of(self.code)
 
     @property
     def codes(self) -> frozenset[str]:
@@ -129,10 +134,13 @@ class RuleMeta:
 
 
 def url_of(code: str) -> str:
-    """PyTorch's own page about a graph break."""
+    """PyTorch's own page about a graph break, "" for what is not an id of PyTorch's."""
+    if not _ID.fullmatch(code):
+        return ""
     return f"https://meta-pytorch.org/compile-graph-break-site/gb/{code.lower()}.html"
 
 
+_ID = re.compile(r"GB\d{4}")
 _WITH_FULLGRAPH = frozenset({"capture_scalar_outputs", "capture_dynamic_output_shape_ops"})
 
 
@@ -141,14 +149,21 @@ class Context:
 
     knowledge: what is known of the target torch. torch: target release as (major, minor).
     settings: torch config values found in the project, by dotted name ("torch._dynamo.config.capture_scalar_outputs").
-    fullgraph: the root being run was compiled with `fullgraph=True`.
+    fullgraph: the root being run was compiled with `fullgraph=True`. declared: what is said of single functions.
     """
 
-    def __init__(self, knowledge: Knowledge, torch: tuple[int, int], settings: dict[str, str]) -> None:
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        torch: tuple[int, int],
+        settings: dict[str, str],
+        declared: Declarations = NOTHING_DECLARED,
+    ) -> None:
         self.knowledge = knowledge
         self.torch = torch
         self.settings = settings
         self.fullgraph = False
+        self.declared = declared
 
     def enabled(self, setting: str) -> bool:
         """True if a boolean torch setting is switched on in the project ("capture_scalar_outputs"), or comes with

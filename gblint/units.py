@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -149,6 +150,12 @@ class Worker:
 
     # -- running ---------------------------------------------------------------------------------------------------
 
+    def timed(self, plan: Plan) -> tuple[UnitResult, float]:
+        """Interpret the roots of a file, and say how many seconds that took."""
+        begin = time.perf_counter()
+        result = self.run(plan)
+        return result, time.perf_counter() - begin
+
     def run(self, plan: Plan) -> UnitResult:
         """Interpret the roots of a file.
 
@@ -211,13 +218,14 @@ class Worker:
             from gblint.interpreter.source import Forest
             from gblint.interpreter.summaries import Summaries
             from gblint.knowledge import load
+            from gblint.knowledge.declared import Declarations
             from gblint.registry import load_rules
             from gblint.rule_api import Context
 
             knowledge = load(self.settings.target_torch)
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
             rules = [rule() for rule in load_rules() if rule.meta.code_in((major, minor))]
-            context = Context(knowledge, (major, minor), {})
+            context = Context(knowledge, (major, minor), {}, Declarations(self.settings.functions))
             table, forest = RuleTable(rules, knowledge), Forest()
             summaries: Summaries | None = None
             for _ in range(SUMMARY_LEVELS):
@@ -291,6 +299,7 @@ def settings_key(settings: Settings) -> str:
     """What of the settings changes a unit's result."""
     from hashlib import blake2b
 
+    from gblint import plugins
     from gblint.index.cache import source_fingerprint
 
     package = Path(__file__).parent
@@ -299,5 +308,5 @@ def settings_key(settings: Settings) -> str:
 
     sources = source_fingerprint(package, *(Path(p) for p in (*rules.__path__, *codemods.__path__)))
     what = msgspec.structs.replace(settings, jobs=1)
-    text = repr((what, sources))
+    text = repr((what, sources, plugins.fingerprint()))
     return blake2b(text.encode(), digest_size=12).hexdigest()

@@ -42,6 +42,17 @@ def test_the_active_environment_comes_before_the_one_in_the_project(tmp_path: Pa
     assert find_environment(config, tmp_path, {"VIRTUAL_ENV": str(tmp_path / "gone")}).site_packages == (own,)
 
 
+def test_under_precommit_the_environment_of_the_hooks_comes_last(tmp_path: Path) -> None:
+    hooks, active = make_environment(tmp_path, "hooks"), make_environment(tmp_path, "active")
+    config = Config(root=tmp_path)
+    path = f"{tmp_path}/hooks/bin:{tmp_path}/active/bin:/usr/bin"
+    variables = {"PRE_COMMIT": "1", "VIRTUAL_ENV": str(tmp_path / "hooks"), "PATH": f"{tmp_path}/hooks/bin:/usr/bin"}
+    assert find_environment(config, tmp_path, variables).site_packages == (hooks,), "it may hold what is needed"
+    own = make_environment(tmp_path, ".venv")
+    assert find_environment(config, tmp_path, variables).site_packages == (own,)
+    assert find_environment(config, tmp_path, {**variables, "PATH": path}).site_packages == (active,)
+
+
 def test_without_any_environment_there_is_none(tmp_path: Path) -> None:
     assert find_environment(Config(root=tmp_path), tmp_path, {}).site_packages == ()
 

@@ -18,6 +18,8 @@ from gblint.cli.options import (
     RELEASE,
     ROOTS,
     SELECTORS,
+    complete_files,
+    complete_rules,
     flat,
     read_fixed_config,
     roots_of,
@@ -28,13 +30,16 @@ from gblint.findings.selection import Layer
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
+
+def _rules(name: str, about: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    return click.option(name, type=SELECTORS, multiple=True, metavar="RULES", help=about, shell_complete=complete_rules)
+
+
 _OPTIONS = (
-    click.argument("paths", nargs=-1),
-    click.option(
-        "--select", type=SELECTORS, multiple=True, metavar="RULES", help="Only these: codes, prefixes, names."
-    ),
-    click.option("--ignore", type=SELECTORS, multiple=True, metavar="RULES", help="All but these."),
-    click.option("--extend-select", type=SELECTORS, multiple=True, metavar="RULES", help="These as well."),
+    click.argument("paths", nargs=-1, shell_complete=complete_files),
+    _rules("--select", "Only these: codes, prefixes, names."),
+    _rules("--ignore", "All but these."),
+    _rules("--extend-select", "These as well."),
     click.option(
         "--per-file-ignores",
         type=PER_FILE_IGNORES,

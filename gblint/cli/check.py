@@ -10,14 +10,16 @@ from typing import Any
 import click
 import msgspec
 
-from gblint.checking import Options, check
+from gblint.checking import Options, check, failures
 from gblint.cli.analysis_options import analysis_options, describe, options_of
 from gblint.cli.gate import Gate, WithReason, gate_options
 from gblint.cli.main import warn
-from gblint.cli.options import RELEASE
+from gblint.cli.options import FAIL_ON, RELEASE
 from gblint.cli.outputs import Output, output_options, outputs_of, write_reports
 from gblint.cli.progress import progress_bar
+from gblint.cli.times import tell_times
 from gblint.report import COMPARISONS, FORMATS, STATISTICS
+from gblint.timing import CLOCK
 
 
 @click.command("check", cls=WithReason)
@@ -41,7 +43,14 @@ from gblint.report import COMPARISONS, FORMATS, STATISTICS
     metavar="COMMAND",
     help="Run COMMAND, and hold the findings, and repairs with --fix, against what it shows.",
 )
+@click.option(
+    "--fail-on",
+    type=FAIL_ON,
+    metavar="HEAT[:0..1]",
+    help="Exit with 1 only for these: hot, cold, with the least confidence behind a colon; none.",
+)
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if there is something to report.")
+@click.option("--timing", is_flag=True, help="Say where the time went: by stage, and the slowest files.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was looked at, and where imports were looked for.")
 def command(
@@ -55,6 +64,7 @@ def command(
     diff: bool,
     program: str | None,
     exit_zero: bool,
+    timing: bool,
     quiet: bool,
     verbose: bool,
     **given: Any,
@@ -68,6 +78,8 @@ def command(
     change is what there is to report.
     """
     start = time.monotonic()
+    CLOCK.on = timing
+    CLOCK.clear()
     outputs = outputs_of(output_format, output_file)
     reports = STATISTICS if as_statistics else FORMATS
     offered = COMPARISONS if compare_torch is not None else reports
@@ -75,7 +87,9 @@ def command(
         option = "--compare-torch" if compare_torch is not None else "--statistics"
         raise click.UsageError(f"{option} has no format {missing[0]}")
     others = {"--verify": program is not None, "--diff": diff, "--compare-torch": compare_torch is not None}
-    gate = Gate.of(given, next((option for option, is_given in others.items() if is_given), ""))
+    beside = next((option for option, is_given in others.items() if is_given), "")
+    _check_beside(beside, given["fail_on"] is not None, timing, fix)
+    gate = Gate.of(given, beside)
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
     if compare_torch is not None:
@@ -116,8 +130,21 @@ def command(
         for scope in outcome.scopes:
             describe(scope)
         click.echo(f"took {time.monotonic() - start:.2f} s", err=True)
-    write_reports(outputs, reports, outcome, quiet)
-    return int(bool(outcome.findings or outcome.problems) and not exit_zero)
+    failing = failures(outcome, options)
+    outcome.tolerated = len(outcome.findings) - len(failing)
+    with CLOCK.stage("write the report"):
+        write_reports(outputs, reports, outcome, quiet)
+    if timing:
+        tell_times(time.monotonic() - start, options.jobs)
+    return int(bool(failing or outcome.problems) and not exit_zero)
+
+
+def _check_beside(beside: str, fail_on: bool, timing: bool, fix: bool) -> None:
+    """Raises usage errors for options that would do nothing. beside: the option that makes a check another thing."""
+    if fail_on and beside:
+        raise click.UsageError(f"--fail-on excludes {beside}, whose exit code says another thing")
+    if timing and (beside or fix):
+        raise click.UsageError(f"--timing goes with a plain check, not with {beside or '--fix'}")
 
 
 def _compared(options: Options, release: str, outputs: tuple[Output, ...], exit_zero: bool, quiet: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ import msgspec
 from gblint.checking import cache_folder, target_release
 from gblint.cli.main import print_out
 from gblint.cli.options import read_fixed_config
-from gblint.config import KEYS, Config, ConfigFinder
+from gblint.config import HEATS, KEYS, Config, ConfigFinder
 from gblint.discovery import absolute, project_root
 from gblint.environment import find_environment
 from gblint.errors import GblintError
@@ -49,17 +50,28 @@ def settings_text(config: Config, folder: Path) -> str:
 def _value(config: Config, key: str) -> object:
     if key == "roots":
         return (config.roots_mode, *config.roots)
+    if key == "functions":
+        return {name: msgspec.to_builtins(what) for name, what in config.functions}
     if key == "fix":
-        return (
-            ("logging", config.fix_logging),
-            ("extend-safe-fixes", config.extend_safe_fixes),
-            ("extend-unsafe-fixes", config.extend_unsafe_fixes),
-        )
+        return {
+            "logging": config.fix_logging,
+            "extend-safe-fixes": config.extend_safe_fixes,
+            "extend-unsafe-fixes": config.extend_unsafe_fixes,
+        }
+    if key == "fail-on":
+        return {heat: dict(config.fail_on).get(heat, False) for heat in HEATS}
+    if key == "per-file-ignores":
+        return dict(config.per_file_ignores)
     return getattr(config, key.replace("-", "_"))
 
 
 def _toml(value: object) -> str:
     """A value as TOML writes it; strings, numbers and lists look the same in JSON."""
-    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
-        return "{ " + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value) + " }"
-    return msgspec.json.encode(value).decode() if value != () else "[]"
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{_key(name)} = {_toml(item)}" for name, item in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    return msgspec.json.encode(value).decode()
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[a-z-]+", name) else _toml(name)

@@ -32,6 +32,7 @@ COMMANDS = {
     "graph": "Draw the calls from compiled roots, with the breaks in them.",
     "config": "Show the settings that hold for a path.",
     "clean": "Delete the cache.",
+    "completion": "Print what makes a shell complete the command line.",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -13,12 +13,16 @@ from gblint.config import (
     Config,
     check_patterns,
     parse_confidence,
+    parse_fail_on,
     parse_release,
     parse_roots,
     parse_selectors,
     read_config,
 )
 from gblint.errors import GblintError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 T = TypeVar("T")
 
@@ -70,6 +74,23 @@ PER_FILE_IGNORES = parsed("pattern:rule", _per_file)
 ROOTS = parsed("roots", _words)
 RELEASE = parsed("release", parse_release)
 CONFIDENCE = parsed("number", _number)
+FAIL_ON = parsed("heats", lambda text: parse_fail_on(_words(text)))
+
+
+def complete_rules(context: click.Context, parameter: click.Parameter, start: str) -> list[str]:
+    """What a shell may complete a rule with: codes and names, behind what is there up to the last comma."""
+    from gblint.registry import load_rules
+
+    before, comma, word = start.rpartition(",")
+    known = sorted({word for rule in load_rules() for word in (*rule.meta.codes, rule.meta.slug)})
+    return [f"{before}{comma}{name}" for name in known if name.startswith((word, word.upper()))]
+
+
+def complete_files(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """Leaves it to the shell to complete a file or folder."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(start, type="file")]
 
 
 def flat(values: Iterable[Iterable[T]]) -> tuple[T, ...]:

@@ -40,5 +40,5 @@ def _data(rule: type[Rule]) -> dict[str, Any]:
         "torch": meta.torch,
         "since": meta.since,
         "codemods": [c.meta.name for c in load_codemods() if {meta.code, meta.slug} & set(c.meta.fixes)],
-        "url": meta.url,
+        "url": meta.url or None,
     }

@@ -1,8 +1,8 @@
 """`python -m gblint.devtools.docs` writes the parts of the documentation that follow from the code.
 
-These are the pages in docs/rules/ and docs/codemods/, made of metadata, docstrings and examples, and the excerpt of a
-report in the README, made by running gblint on corpus/models. With --check nothing is written: the command lists what
-is out of date and exits with 1.
+These are the pages in docs/rules/ and docs/codemods/, made of metadata, docstrings and examples, the schema of the
+settings, source below a comment `<!-- file: PATH -->`, and the excerpt of a report in the README, made by running
+gblint on corpus/models. With --check nothing is written: the command lists what is out of date and exits with 1.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import click
 
 from gblint.checking import Options, check
 from gblint.codemod_api import Codemod
+from gblint.devtools import settings_schema
+from gblint.findings.confidence import shipped
 from gblint.findings.finding import STRENGTH
 from gblint.registry import documentation, load_codemods, load_rules
 from gblint.report import FORMATS, Style
@@ -30,16 +32,23 @@ from gblint.rule_api import Rule
 ROOT = Path(__file__).parents[2]
 MODELS = "corpus/models"
 BEGIN, END = "<!-- report: python -m gblint.devtools.docs -->\n", "<!-- end of report -->"
+_FILE = re.compile(r"<!-- file: (?P<path>\S+) -->\n(?:```python\n.*?\n```\n)?", re.DOTALL)
 _REPORT = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 
 
 def pages() -> dict[str, str]:
     """Every generated page: path from the root of the repository → text."""
-    by_code = {code: list(rules) for code, rules in groupby(load_rules(), key=lambda rule: rule.meta.code)}
+    own = [rule for rule in load_rules() if rule.__module__.startswith("gblint.")]  # none of plugins
+    by_code = {code: list(rules) for code, rules in groupby(own, key=lambda rule: rule.meta.code)}
     made = {f"docs/rules/{code}.md": code_page(code, rules) for code, rules in by_code.items()}
     made["docs/rules/README.md"] = index_page(by_code)
     made |= {f"docs/codemods/{c.meta.name}.md": codemod_page(c) for c in load_codemods()}
     made["docs/codemods/README.md"] = codemod_index()
+    made["docs/schema/settings.json"] = settings_schema.text((ROOT / "docs/configuration.md").read_text("utf-8"))
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        text = page.read_text("utf-8")
+        if _FILE.search(text):
+            made[f"docs/{page.name}"] = with_files(text)
     made["README.md"] = with_report((ROOT / "README.md").read_text("utf-8"), report_excerpt())
     return made
 
@@ -94,14 +103,25 @@ These pages are written by `python -m gblint.devtools.docs` from the docstrings 
 
 def code_page(code: str, rules: list[type[Rule]]) -> str:
     """The page of one id."""
-    head = f"# {code}\n\n[What PyTorch says about {code}]({rules[0].meta.url}). [All rules](README.md).\n"
+    url = rules[0].meta.url
+    link = f"[What PyTorch says about {code}]({url}). " if url else ""
+    head = f"# {code}\n\n{link}[All rules](README.md).\n"
     return head + "".join(_section(rule) for rule in rules)
 
 
 def _section(rule: type[Rule]) -> str:
     meta = rule.meta
     facts = f"Category: {meta.category}. {meta.releases}. Since gblint {meta.since}."
-    return f"\n## {meta.slug}\n\n{markdown(documentation(rule))}\n{facts}\n"
+    return f"\n## {meta.slug}\n\n{markdown(documentation(rule))}\n{facts}\n\n{_measured(rule)}\n"
+
+
+def _measured(rule: type[Rule]) -> str:
+    """How often findings of a rule were right where confidence was fitted."""
+    known = shipped().rules.get(f"{rule.meta.code} {rule.meta.slug}")
+    if known is None or not known.findings:
+        return "Measured precision: none, the rule has no finding in the [corpus](../../corpus/README.md)."
+    share = f"{known.hits} of {known.findings} findings in the [corpus](../../corpus/README.md)"
+    return f"Measured precision: {100 * known.hits / known.findings:.0f} % ({share} were breaks)."
 
 
 def codemod_index() -> str:
@@ -132,6 +152,19 @@ def codemod_page(codemod: type[Codemod]) -> str:
         f"# {meta.name}\n\n[All codemods](README.md). Repairs findings of {rules}. Since gblint {meta.since}.\n\n"
         f"{markdown(documentation(codemod))}\n**Example** ({example.applicability})\n\n```diff\n{diff}\n```\n"
     )
+
+
+# ------------------------------------------------------------------------------------------------------------ source
+
+
+def with_files(text: str) -> str:
+    """A page with the files that its comments name, each as a block of code below its comment."""
+
+    def block(found: re.Match[str]) -> str:
+        content = (ROOT / found["path"]).read_text("utf-8")
+        return f"<!-- file: {found['path']} -->\n```python\n{content}```\n"
+
+    return _FILE.sub(block, text)
 
 
 # ----------------------------------------------------------------------------------------------------------- README

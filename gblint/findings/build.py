@@ -97,7 +97,7 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
         path=_steps(draft),
         why=_reasons(draft),
         advice=draft.answer.advice or meta.advice,
-        url=url_of(found_under),
+        url=meta.page or url_of(found_under),
         noqa_row=end_row,
         event=draft.event,
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 _EXACT = 1000
+_PREFIX = re.compile(r"[A-Z]{2,}\d*|[A-Za-z]{2,}\d+|gb|Gb|gB")  # a word such as "graph" is a name
 
 
 class Layer(NamedTuple):
@@ -54,5 +56,4 @@ def _strength(selector: str, code: str, name: str) -> int:
         return _EXACT
     if upper == "ALL":
         return 1
-    # Prefixes are of codes: a word such as "g" is no prefix.
-    return 1 + len(upper) if upper.startswith("GB") and code.startswith(upper) else 0
+    return 1 + len(upper) if _PREFIX.fullmatch(selector) and code.startswith(upper) else 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gblint.index.model import ClassInfo
+from gblint.interpreter import declared
 from gblint.interpreter.events import Call, Construct, Entry
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.functions import call_key, chunk_of, method_value, tree_of
@@ -441,6 +442,11 @@ def construct(
     opaque: bool = False,
 ) -> Value:
     """The object `cls(...)` makes."""
+    said = machine.declared.find(cls.qualname) if machine.declared else None
+    if said is not None:
+        if declared.is_closed(said):
+            declared.tell(machine, frame, said, cls.qualname, args, kwargs, node)
+        return declared.result(frame, said, node)
     kind = kind_of(machine, cls)
     base = external_base(machine, cls)
     if kind == "enum":

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter import effects, tensors
+from gblint.interpreter import declared, effects, tensors
 from gblint.interpreter.events import Call, Compare, Construct
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -125,6 +125,10 @@ def call(
         return tensors.method(machine, frame, name.rpartition(".")[2], receiver, args, kwargs, node, opaque)
     if name.startswith("torch.Tensor.") and receiver is None and args and as_tensor(args[0]) is not None:
         return tensors.method(machine, frame, name.rpartition(".")[2], args[0], args[1:], kwargs, node, opaque)
+    said = machine.declared.find(name) if machine.declared else None
+    if said is not None and declared.is_closed(said):
+        declared.tell(machine, frame, said, name, args, kwargs, node)
+        return declared.result(frame, said, node)
     if kwargs and is_true(kwargs.get("requires_grad")):
         machine.gradients = True
     if frame.pure:
@@ -137,6 +141,8 @@ def call(
         answer = machine.emit_call(frame, Call(node, name, args, kwargs, receiver, opaque))
         if answer is not None and answer.result is not None:
             return answer.result
+    if said is not None:
+        return declared.result(frame, said, node)
     found = MODELS.get(name) or MODELS.get(dotted)
     value = found(site) if found is not None else _default(site)
     if name not in QUIET and answer is not None and isinstance(value, Stream):

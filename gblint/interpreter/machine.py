@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gblint.callgraph import ROOT_KINDS, Site
-from gblint.interpreter import classes, externals, functions
+from gblint.interpreter import classes, declared, externals, functions, guesses
 from gblint.interpreter.dispatch import Entry, RuleTable
 from gblint.interpreter.drafts import SURE, Draft, Drafts, RootLabel
 from gblint.interpreter.events import Break, Call, Event
@@ -91,6 +91,7 @@ class Machine:
         self.knowledge = knowledge
         self.table = table
         self.context = context
+        self.declared = context.declared
         self.forest = forest
         self.summaries = summaries
         self.debug = False
@@ -311,6 +312,23 @@ class Machine:
         opaque: bool = False,
     ) -> Value:
         """Run a function whose source is at hand, or answer from an earlier run with like arguments."""
+        said = self.declared.find(functions.full_name(function)) if self.declared else None
+        if said is None:
+            return self._call_function(frame, function, args, kwargs, node, opaque)
+        if frame.traced and declared.is_closed(said):
+            declared.tell(self, frame, said, functions.full_name(function), args, kwargs, node)
+            return declared.result(frame, said, node, guesses.return_guess(self, function, args))
+        return declared.result(frame, said, node, self._call_function(frame, function, args, kwargs, node, opaque))
+
+    def _call_function(
+        self,
+        frame: Frame,
+        function: Function,
+        args: list[Value],
+        kwargs: dict[str, Value],
+        node: cst.CSTNode,
+        opaque: bool,
+    ) -> Value:
         if function.mark:
             answered = functions.marked_call(self, frame, function, args, kwargs, node)
             if answered is not None:

@@ -82,7 +82,7 @@ def _known() -> dict[str, dict[str, Any]]:
             "shortDescription": {"text": f"{meta.summary[:1].upper()}{meta.summary[1:]}."},
             "fullDescription": {"text": f"{meta.summary[:1].upper()}{meta.summary[1:]}. {meta.advice}"},
             "help": {"text": documentation(rule), "markdown": markdown(documentation(rule))},
-            "helpUri": meta.url,
+            **({"helpUri": meta.url} if meta.url else {}),
             "properties": {"tags": ["torch.compile", "graph-break", meta.category], "torch": meta.torch},
         }
         for rule in load_rules()

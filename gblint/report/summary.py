@@ -8,7 +8,13 @@ from gblint.report.style import Style, percent, plural, printable
 
 def render(outcome: Outcome, style: Style) -> str:
     """Summary lines, each with its line end."""
-    lines = [_found(outcome, style), *_left_out(outcome), _looked_at(outcome), *_doubts(outcome, style)]
+    lines = [
+        _found(outcome, style),
+        *_tolerated(outcome),
+        *_left_out(outcome),
+        _looked_at(outcome),
+        *_doubts(outcome, style),
+    ]
     return "".join(f"{line}\n" for line in lines if line)
 
 
@@ -40,6 +46,13 @@ def _found(outcome: Outcome, style: Style) -> str:
     if outcome.stats.roots:
         return style.paint("Found no graph breaks.", bold=True)
     return style.paint("Nothing was found because nothing was analysed.", fg="yellow", bold=True)
+
+
+def _tolerated(outcome: Outcome) -> list[str]:
+    if not outcome.tolerated:
+        return []
+    what = "None of them makes" if outcome.tolerated == len(outcome.findings) else f"{outcome.tolerated:,} do not make"
+    return [f"{what} the check fail, by `fail-on`."]
 
 
 def _left_out(outcome: Outcome) -> list[str]:

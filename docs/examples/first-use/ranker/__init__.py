@@ -1,0 +1,1 @@
+"""Ranks items for a user."""

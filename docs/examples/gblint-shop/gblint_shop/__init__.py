@@ -1,0 +1,1 @@
+"""What gblint has to know of the code of the shop."""
