@@ -82,6 +82,10 @@ class Analysis(msgspec.Struct):
     suppressions: dict[str, list[Suppression]] = {}
 
 
+class Interrupted(BaseException):
+    """An analysis was told to end, from another thread: what it would say is of no use any more."""
+
+
 Progress = Callable[[int, int, str], None]
 
 

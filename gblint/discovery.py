@@ -190,12 +190,22 @@ def _walk(top: Path, excluded: Callable[[str], Patterns], warnings: list[str], s
         pending.extend(reversed(below))
 
 
-@cache
+_LISTINGS: dict[str, list[_Entry]] = {}
+
+
 def _listing(folder: str) -> list[_Entry]:
     """What is in a folder and matters: folders (not links to them), Python files, and what marks an environment."""
-    with os.scandir(folder) as listing:
-        found = [_entry(e) for e in listing if e.name not in (".", "..")]
-    return sorted(entry for entry in found if entry)
+    if folder not in _LISTINGS:
+        with os.scandir(folder) as listing:
+            found = [_entry(e) for e in listing if e.name not in (".", "..")]
+        _LISTINGS[folder] = sorted(entry for entry in found if entry)
+    return _LISTINGS[folder]
+
+
+def looked_at() -> list[str]:
+    """The folders and .gitignore files that say which files there are, as far as they were looked at since `forget`."""
+    ignores = (os.path.join(f, e.name) for f, entries in _LISTINGS.items() for e in entries if e.name == ".gitignore")
+    return [*_LISTINGS, *ignores]
 
 
 def _entry(entry: os.DirEntry[str]) -> _Entry | None:
@@ -298,7 +308,7 @@ def _marked(folder: Path, kind: int) -> Path | None:
 
 def forget() -> None:
     """Look at the disk anew: a process that lives long calls this before each run."""
-    _listing.cache_clear()
+    _LISTINGS.clear()
     extent.cache_clear()
     package_top.cache_clear()
     _marked.cache_clear()

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,17 +29,19 @@ def run(
     overlay: Mapping[Path, bytes | None] | None = None,
 ) -> Analysis:
     """See `gblint.analysis.analyze`."""
-    with collector_off(), _deep_recursion():
+    with running():
         engine = Engine(project_files, settings, cache_dir, overlay)
         return engine.analyze(report_files, progress)
 
 
 @contextmanager
-def _deep_recursion() -> Iterator[None]:
+def running() -> Iterator[None]:
+    """What an engine needs round it: room for deep recursion, and no collector."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 12_000))
     try:
-        yield
+        with collector_off():
+            yield
     finally:
         sys.setrecursionlimit(limit)
 
@@ -61,12 +64,10 @@ class Engine:
 
     def analyze(self, report_files: list[Path], progress: Progress | None) -> Analysis:
         """Run every unit that can contribute and merge what they found."""
-        from gblint.merge import merge
-
         wanted = {os.path.abspath(p) for p in report_files}
         try:
             results = self._results(progress)
-            analysis = merge(results, wanted, self.project)
+            analysis = self._merge(results, wanted)
             self._offer(analysis, results)
         finally:  # what an interrupted run has found out is of use to the next one
             if self.cache is not None:
@@ -75,6 +76,11 @@ class Engine:
         analysis.suppressions = {i.path: i.suppressions for i in self.infos if i.suppressions and i.path in wanted}
         analysis.stats.files = len(wanted)
         return analysis
+
+    def _merge(self, results: list[UnitResult], wanted: set[str]) -> Analysis:
+        from gblint.merge import merge
+
+        return merge(results, wanted, self.project)
 
     def _offer(self, analysis: Analysis, results: list[UnitResult]) -> None:
         """Have repairs worked out for the findings that no unit has asked the codemods about."""
@@ -145,11 +151,16 @@ class Engine:
 
 def _home(info: ModuleInfo) -> str:
     """What a script's choice of roots speaks for: its top-level package, or the folder it lies in."""
-    top = info.name.partition(".")[0]
-    if "." not in info.name and not info.path.endswith("__init__.py"):
-        return os.path.dirname(info.path)
-    depth = info.name.count(".") + (1 if info.path.endswith("__init__.py") else 0)
-    folder = info.path
+    return _home_of(info.path, info.name)
+
+
+@lru_cache(maxsize=20_000)
+def _home_of(path: str, name: str) -> str:
+    top = name.partition(".")[0]
+    if "." not in name and not path.endswith("__init__.py"):
+        return os.path.dirname(path)
+    depth = name.count(".") + (1 if path.endswith("__init__.py") else 0)
+    folder = path
     for _ in range(depth + 1):
         folder = os.path.dirname(folder)
     return os.path.join(folder, top)

@@ -84,9 +84,13 @@ class Layout:
 
     def signature(self) -> str:
         """A digest of the project's files and of the times at which the folders that modules lie in last changed."""
-        folders = {above for path in self.files for above in self._ancestors(os.path.dirname(path))}
-        times = [(folder, _changed(folder)) for folder in (*sorted(folders), *self.search_paths)]
+        times = [(folder, _changed(folder)) for folder in self.folders()]
         return blake2b(repr((self.files, times)).encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()
+
+    def folders(self) -> list[str]:
+        """The folders that the project's modules lie in, those above them, and the search paths."""
+        own = {above for folder in {os.path.dirname(path) for path in self.files} for above in self._ancestors(folder)}
+        return [*sorted(own), *self.search_paths]
 
     def is_opaque(self, name: str) -> bool:
         """Whether a module exists but cannot be read: torch, the standard library, an extension module."""
