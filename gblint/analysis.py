@@ -64,7 +64,7 @@ class Diagnostic(msgspec.Struct, frozen=True):
     filename: str
     row: int
     column: int
-    kind: str  # "invalid-syntax", "unreadable", "too-large", "bad-encoding", "internal-error"
+    kind: str  # "invalid-syntax", "unreadable", "too-large", "bad-encoding", "invalid-notebook", "internal-error"
     message: str
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # What marks the root of a project: the nearest of the first kind, without one the nearest of the second, and so on.
 MARKERS = (("gblint.toml", "pyproject.toml"), (".git",), ("setup.py", "setup.cfg"))
+SUFFIXES = (".py", ".ipynb")  # of files with source
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -128,7 +129,7 @@ def _rules_above(top: Path) -> Rules:
 
 
 def discover(paths: Iterable[str | Path], config_of: Callable[[Path], Config]) -> Found:
-    """The Python files under the given paths.
+    """The Python files and notebooks under the given paths.
 
     A file that is named is always taken; below a folder, `exclude` of the settings nearest to each file, .gitignore
     and virtual environments are left out, and links to folders are not followed. Raises GblintError for a path that
@@ -177,7 +178,7 @@ def _walk(top: Path, excluded: Callable[[str], Patterns], warnings: list[str], s
         below: list[tuple[str, Rules]] = []
         for name, is_folder, problem in entries:
             path = os.path.join(folder, name)
-            if not (is_folder or name.endswith(".py")):
+            if not (is_folder or name.endswith(SUFFIXES)):
                 continue
             if patterns.match(path, is_folder) or (rules and _ignored(path, is_folder, rules)):
                 continue
@@ -214,7 +215,7 @@ def _entry(entry: os.DirEntry[str]) -> _Entry | None:
         return _Entry(name, True, "")
     if name in (".gitignore", "pyvenv.cfg"):
         return _Entry(name, False, "")
-    if not name.endswith(".py") or (entry.is_symlink() and entry.is_dir()):
+    if not name.endswith(SUFFIXES) or (entry.is_symlink() and entry.is_dir()):
         return None
     if entry.is_file():
         return _Entry(name, False, "")
@@ -333,7 +334,7 @@ def load_project(root: Path, extents: Iterable[Extent], report_files: Iterable[P
         for top in part.tops:
             if top.is_dir():
                 files.update(dict.fromkeys(_walk(top, lambda folder: usual, [], part.shallow)))
-            elif top.suffix == ".py" and top.is_file():
+            elif top.suffix in SUFFIXES and top.is_file():
                 files[str(top)] = None
             search[_import_root(top)] = None
     return Project(root, [Path(file) for file in _distinct(files) if is_text(file)], tuple(search))

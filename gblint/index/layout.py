@@ -178,7 +178,7 @@ class Layout:
         """Names of modules in packages → paths."""
         names: dict[str, list[str]] = {}
         for path in self.files:
-            if self.package(os.path.dirname(path)):
+            if path.endswith(".py") and self.package(os.path.dirname(path)):
                 names.setdefault(self.name(path)[0], []).append(path)
         return names
 
@@ -187,6 +187,6 @@ class Layout:
         """Names of modules outside packages → path of the first one."""
         names: dict[str, str] = {}
         for path in self.files:
-            if not self.package(os.path.dirname(path)):
+            if path.endswith(".py") and not self.package(os.path.dirname(path)):
                 names.setdefault(self.name(path)[0], path)
         return names

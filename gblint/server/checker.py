@@ -23,7 +23,7 @@ from gblint.server.texts import Text
 
 T = TypeVar("T")
 
-DEBOUNCE_SECONDS = 0.1  # keys of one word
+DEBOUNCE_SECONDS = 0.05  # keys of one word
 REST_SECONDS = 0.4  # after which repairs are worked out, and the other open files looked at again
 _STACK_BYTES = 64 << 20  # the analyzer recurses deeply, and threads get less than the main one on some systems
 
