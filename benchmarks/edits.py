@@ -5,8 +5,8 @@
 FILE is a modeling file of a library; by default some of transformers with 3,000 lines or more. With `--tree` the whole
 library is the project that is open (the first look at it takes minutes); without, the folder of the file. Everything is
 copied first. Every edit goes through a real client and the real process; the time is from sending the edit until its
-diagnostics arrive, with the pause that the server waits for further keys taken off. CPU seconds are those of the server,
-for machines that others use too.
+diagnostics arrive, with the pause that the server waits for further keys taken off. CPU seconds are those of the
+server, for machines that others use too.
 """
 
 from __future__ import annotations

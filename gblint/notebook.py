@@ -115,6 +115,8 @@ def _text(data: bytes) -> str:
 def _cells(text: str) -> list[Cell]:
     """The code cells of a notebook in Python."""
     body = text.removeprefix("\ufeff")
+    if not body.strip():
+        return []  # as editors make them
     try:
         whole = json.loads(body)
     except json.JSONDecodeError as error:

@@ -34,10 +34,11 @@ def notebook(cells: Iterable[tuple[str, str]], language: str = "python", indent:
     return (json.dumps(content, indent=indent, ensure_ascii=False) + "\n").encode()
 
 
+F = "!pip install torch\n@torch.compile\ndef f(x):\n    print(x)\n    if x.sum() > 0:\n        x = -x\n    return x"
 MODEL = [
     ("markdown", "# A model\n\nIt has print(x) in it, and grüße"),
     ("code", "%matplotlib inline\nimport torch\nfiles = !ls"),
-    ("code", "!pip install torch\n@torch.compile\ndef f(x):\n    print(x)\n    if x.sum() > 0:\n        x = -x\n    return x"),
+    ("code", F),
     ("code", ""),
     ("code", "%%bash\nif [ -f x ]; then echo; fi"),
     ("code", "%%time\ny = f(torch.ones(3))\ny?"),
@@ -117,6 +118,7 @@ def test_what_is_not_repaired_is_not_rewritten(project: Write, gblint: Gblint, i
     ("content", "says"),
     [
         (b'{"cells": [', "not valid JSON"),
+        (b"print(1)", "not valid JSON"),
         (b"[]", "it has no `cells`"),
         (b'{"worksheets": []}', "it has no `cells`"),
         (b"\xff\xfe", "not UTF-8"),
@@ -229,6 +231,11 @@ def test_ipython_is_set_aside_without_moving_rows() -> None:
     assert "x = (1\n     % 2)" in source
     assert any(isinstance(node, ast.If) for node in tree.body)
     assert "print('50%?')" in source.split("\n")
+
+
+def test_an_empty_file_has_no_cells(project: Write, gblint: Gblint) -> None:
+    project({"pyproject.toml": "", "nb.ipynb": b"", "a.py": "x = 1\n"})
+    assert gblint("check").code == 0
 
 
 def test_an_edit_may_not_take_cells_away() -> None:
