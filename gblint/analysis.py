@@ -69,7 +69,7 @@ class Diagnostic(msgspec.Struct, frozen=True):
     filename: str
     row: int
     column: int
-    kind: str  # "invalid-syntax", "unreadable", "too-large", "bad-encoding", "internal-error"
+    kind: str  # "invalid-syntax", "unreadable", "too-large", "bad-encoding", "invalid-notebook", "internal-error"
     message: str
 
 
@@ -87,6 +87,10 @@ class Analysis(msgspec.Struct):
     calls: list[bytes] = []
     suppressions: dict[str, list[Suppression]] = {}
     twins: frozenset[str] = frozenset()
+
+
+class Interrupted(BaseException):
+    """An analysis was told to end, from another thread: what it would say is of no use any more."""
 
 
 Progress = Callable[[int, int, str], None]

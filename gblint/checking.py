@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -139,6 +140,23 @@ class Outcome(msgspec.Struct):
         return [*self.findings, *self.doubtful, *self.aside]
 
 
+class Memory(Protocol):
+    """What takes the place of `load_project` and `analyze` where one process checks again and again; it gives what they
+    would give."""
+
+    def load_project(self, root: Path, extents: Iterable[Extent], report_files: Iterable[Path]) -> Project: ...
+
+    def analyze(
+        self,
+        report_files: list[Path],
+        project_files: list[Path],
+        settings: Settings,
+        cache_dir: Path | None,
+        progress: Progress | None,
+        overlay: Mapping[Path, bytes | None],
+    ) -> Analysis: ...
+
+
 class _Group(msgspec.Struct):
     root: Path | None
     config: Config
@@ -154,9 +172,10 @@ class _Group(msgspec.Struct):
         return top if top.is_dir() else top.parent
 
 
-def check(options: Options, progress: Progress | None = None) -> Outcome:
+def check(options: Options, progress: Progress | None = None, memory: Memory | None = None) -> Outcome:
     """Analyse what the options name.
 
+    memory: what this process knows from checks before; without it everything is looked at anew.
     Raises GblintError when that is impossible: a path that does not exist, settings that are wrong.
     """
     forget()
@@ -178,7 +197,7 @@ def check(options: Options, progress: Progress | None = None) -> Outcome:
         outcome.overlay |= {str(path): options.stdin for path in found.files}
     outcome.checked = [str(file) for file in found.files]
     for group in _groups(found, settings):
-        scope, analysis = _analyse(group, options, progress)
+        scope, analysis = _analyse(group, options, progress, memory)
         scope.roots = analysis.stats.roots
         if options.local and not options.isolated:
             analysis.findings = localized(analysis.findings, scope.root)
@@ -306,10 +325,13 @@ def _groups(found: Found, settings: Settled) -> list[_Group]:
     return list(groups.values())
 
 
-def _analyse(group: _Group, options: Options, progress: Progress | None) -> tuple[Scope, Analysis]:
+def _analyse(
+    group: _Group, options: Options, progress: Progress | None, memory: Memory | None
+) -> tuple[Scope, Analysis]:
     config, place = group.config, group.place
+    load, run = (load_project, analyze) if memory is None else (memory.load_project, memory.analyze)
     with CLOCK.stage("find files and settings"):
-        project = load_project(place, group.extents, group.files)
+        project = load(place, group.extents, group.files)
         environment = find_environment(config, place)
     base = config.root if config.source else place
     # A package is no place that imports start from, even where its own folder was named on the command line.
@@ -330,7 +352,7 @@ def _analyse(group: _Group, options: Options, progress: Progress | None) -> tupl
     overlay: dict[Path, bytes | None] = {**options.overlay, **dict.fromkeys(options.absent)}
     if options.stdin is not None:
         overlay[group.files[0]] = options.stdin
-    return scope, analyze(group.files, _of_project(project, group, options), settings, cache_dir, progress, overlay)
+    return scope, run(group.files, _of_project(project, group, options), settings, cache_dir, progress, overlay)
 
 
 def _of_project(project: Project, group: _Group, options: Options) -> list[Path]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # What marks the root of a project: the nearest of the first kind, without one the nearest of the second, and so on.
 MARKERS = (("gblint.toml", "pyproject.toml"), (".git",), ("setup.py", "setup.cfg"))
+SUFFIXES = (".py", ".ipynb")  # of files with source
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -128,7 +129,7 @@ def _rules_above(top: Path) -> Rules:
 
 
 def discover(paths: Iterable[str | Path], config_of: Callable[[Path], Config]) -> Found:
-    """The Python files under the given paths.
+    """The Python files and notebooks under the given paths.
 
     A file that is named is always taken; below a folder, `exclude` of the settings nearest to each file, .gitignore
     and virtual environments are left out, and links to folders are not followed. Raises GblintError for a path that
@@ -177,7 +178,7 @@ def _walk(top: Path, excluded: Callable[[str], Patterns], warnings: list[str], s
         below: list[tuple[str, Rules]] = []
         for name, is_folder, problem in entries:
             path = os.path.join(folder, name)
-            if not (is_folder or name.endswith(".py")):
+            if not (is_folder or name.endswith(SUFFIXES)):
                 continue
             if patterns.match(path, is_folder) or (rules and _ignored(path, is_folder, rules)):
                 continue
@@ -190,12 +191,22 @@ def _walk(top: Path, excluded: Callable[[str], Patterns], warnings: list[str], s
         pending.extend(reversed(below))
 
 
-@cache
+_LISTINGS: dict[str, list[_Entry]] = {}
+
+
 def _listing(folder: str) -> list[_Entry]:
     """What is in a folder and matters: folders (not links to them), Python files, and what marks an environment."""
-    with os.scandir(folder) as listing:
-        found = [_entry(e) for e in listing if e.name not in (".", "..")]
-    return sorted(entry for entry in found if entry)
+    if folder not in _LISTINGS:
+        with os.scandir(folder) as listing:
+            found = [_entry(e) for e in listing if e.name not in (".", "..")]
+        _LISTINGS[folder] = sorted(entry for entry in found if entry)
+    return _LISTINGS[folder]
+
+
+def looked_at() -> list[str]:
+    """The folders and .gitignore files that say which files there are, as far as they were looked at since `forget`."""
+    ignores = (os.path.join(f, e.name) for f, entries in _LISTINGS.items() for e in entries if e.name == ".gitignore")
+    return [*_LISTINGS, *ignores]
 
 
 def _entry(entry: os.DirEntry[str]) -> _Entry | None:
@@ -204,7 +215,7 @@ def _entry(entry: os.DirEntry[str]) -> _Entry | None:
         return _Entry(name, True, "")
     if name in (".gitignore", "pyvenv.cfg"):
         return _Entry(name, False, "")
-    if not name.endswith(".py") or (entry.is_symlink() and entry.is_dir()):
+    if not name.endswith(SUFFIXES) or (entry.is_symlink() and entry.is_dir()):
         return None
     if entry.is_file():
         return _Entry(name, False, "")
@@ -298,7 +309,7 @@ def _marked(folder: Path, kind: int) -> Path | None:
 
 def forget() -> None:
     """Look at the disk anew: a process that lives long calls this before each run."""
-    _listing.cache_clear()
+    _LISTINGS.clear()
     extent.cache_clear()
     package_top.cache_clear()
     _marked.cache_clear()
@@ -323,7 +334,7 @@ def load_project(root: Path, extents: Iterable[Extent], report_files: Iterable[P
         for top in part.tops:
             if top.is_dir():
                 files.update(dict.fromkeys(_walk(top, lambda folder: usual, [], part.shallow)))
-            elif top.suffix == ".py" and top.is_file():
+            elif top.suffix in SUFFIXES and top.is_file():
                 files[str(top)] = None
             search[_import_root(top)] = None
     return Project(root, [Path(file) for file in _distinct(files) if is_text(file)], tuple(search))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gblint.analysis import Analysis, Diagnostic, Progress, Settings
 from gblint.collector import collector_off
@@ -19,6 +20,8 @@ from gblint.units import Plan, UnitResult, Worker
 if TYPE_CHECKING:
     from gblint.index.model import ModuleInfo
 
+T = TypeVar("T")
+
 
 def run(
     report_files: list[Path],
@@ -29,10 +32,13 @@ def run(
     overlay: Mapping[Path, bytes | None] | None = None,
 ) -> Analysis:
     """See `gblint.analysis.analyze`."""
+    return undisturbed(lambda: Engine(project_files, settings, cache_dir, overlay).analyze(report_files, progress))
+
+
+def undisturbed(action: Callable[[], T]) -> T:
+    """What `action` gives, with what an engine needs round it: room for deep recursion, and no collector."""
     with collector_off():
-        return on_deep_stack(
-            lambda: Engine(project_files, settings, cache_dir, overlay).analyze(report_files, progress)
-        )
+        return on_deep_stack(action)
 
 
 class Engine:
@@ -54,14 +60,12 @@ class Engine:
 
     def analyze(self, report_files: list[Path], progress: Progress | None) -> Analysis:
         """Run every unit that can contribute and merge what they found."""
-        from gblint.merge import merge
-
         wanted = {os.path.abspath(p) for p in report_files}
         spare = self._spare(wanted)
         try:
             results = self._results(progress, spare)
             with CLOCK.stage("put findings together"):
-                analysis = merge(results, wanted, self.project)
+                analysis = self._merge(results, wanted)
             self._offer(analysis, results)
         finally:  # what an interrupted run has found out is of use to the next one
             if self.cache is not None:
@@ -78,7 +82,15 @@ class Engine:
         """Modules left aside because another holds the same classes; not where that is not looked at itself."""
         if self.settings.roots_mode != "auto":
             return set()
-        return {path for path, twins in twins_of(self.infos).items() if path not in wanted or twins & wanted}
+        return {path for path, twins in self._twins().items() if path not in wanted or twins & wanted}
+
+    def _twins(self) -> dict[str, frozenset[str]]:
+        return twins_of(self.infos)
+
+    def _merge(self, results: list[UnitResult], wanted: set[str]) -> Analysis:
+        from gblint.merge import merge
+
+        return merge(results, wanted, self.project)
 
     def _offer(self, analysis: Analysis, results: list[UnitResult]) -> None:
         """Have repairs worked out for the findings that no unit has asked the codemods about."""
@@ -155,11 +167,16 @@ class Engine:
 
 def _home(info: ModuleInfo) -> str:
     """What a script's choice of roots speaks for: its top-level package, or the folder it lies in."""
-    top = info.name.partition(".")[0]
-    if "." not in info.name and not info.path.endswith("__init__.py"):
-        return os.path.dirname(info.path)
-    depth = info.name.count(".") + (1 if info.path.endswith("__init__.py") else 0)
-    folder = info.path
+    return _home_of(info.path, info.name)
+
+
+@lru_cache(maxsize=20_000)
+def _home_of(path: str, name: str) -> str:
+    top = name.partition(".")[0]
+    if "." not in name and not path.endswith("__init__.py"):
+        return os.path.dirname(path)
+    depth = name.count(".") + (1 if path.endswith("__init__.py") else 0)
+    folder = path
     for _ in range(depth + 1):
         folder = os.path.dirname(folder)
     return os.path.join(folder, top)

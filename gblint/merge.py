@@ -25,8 +25,8 @@ def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Anal
     there."""
     own = set(project.files)
     reached = {(path, name) for r in results for path, name in r.reached}
-    names = {f"{project.info(path).name}.{name}" for path, name in reached}
-    placed = (_place(_demote(finding, result, names), own) for result in results for finding in result.findings)
+    names = {(path, f"{project.info(path).name}.{name}") for path, name in reached}
+    placed = (_place(_demote(finding, names), own) for result in results for finding in result.findings)
     seen = [f for f in placed if f is not None and f.filename in wanted]
     findings = _agreed(likeliest(seen, _rank), seen)
     return Analysis(findings, [], _stats(results), [r.calls for r in results])
@@ -77,8 +77,10 @@ def _rank(finding: Finding) -> tuple[float, bool, str]:
     return (finding.confidence, finding.consequence != "masked", finding.code)
 
 
-def _demote(finding: Finding, result: UnitResult, reached: set[str]) -> Finding:
-    if finding.root_kind != "assumed" or finding.root not in reached or finding.function != finding.root:
+def _demote(finding: Finding, reached: set[tuple[str, str]]) -> Finding:
+    if finding.root_kind != "assumed" or finding.function != finding.root:
+        return finding
+    if (finding.filename, finding.root) not in reached:
         return finding
     return msgspec.structs.replace(finding, confidence=round(finding.confidence * DEMOTED, 4))
 

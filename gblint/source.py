@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 SIZE_LIMIT = 10_000_000
+NOTEBOOK_LIMIT = 200_000_000  # with the pictures in its outputs
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?$")
@@ -27,7 +28,8 @@ class Source(NamedTuple):
 class SourceError(Exception):
     """A file that cannot be turned into text.
 
-    kind: "unreadable", "bad-encoding" or "too-large"; row and column are 1-based (1, 1 for the whole file).
+    kind: "unreadable", "bad-encoding", "too-large" or "invalid-notebook"; row and column are 1-based (1, 1 for the
+    whole file).
     """
 
     def __init__(self, kind: str, message: str, row: int = 1, column: int = 1) -> None:
@@ -44,15 +46,24 @@ def read_source(path: str | Path) -> Source:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The bytes of a regular file of at most SIZE_LIMIT bytes; raises SourceError."""
+    """The source in a regular file, of at most SIZE_LIMIT bytes; of a notebook its code. Raises SourceError."""
+    if not str(path).endswith(".ipynb"):
+        return raw_bytes(path)
+    from gblint.notebook import python_of
+
+    return python_of(raw_bytes(path, NOTEBOOK_LIMIT))
+
+
+def raw_bytes(path: str | Path, limit: int = SIZE_LIMIT) -> bytes:
+    """The bytes of a regular file of at most so many; raises SourceError."""
     try:
         # A named pipe would block the open for ever, so the kind of file is looked at first.
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise SourceError("unreadable", "not a regular file")
         with open(path, "rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
-            if size > SIZE_LIMIT:
-                raise SourceError("too-large", f"{size:,} bytes, more than the limit of {SIZE_LIMIT:,}")
+            if size > limit:
+                raise SourceError("too-large", f"{size:,} bytes, more than the limit of {limit:,}")
             return file.readall()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -34,6 +34,11 @@ def twins_of(infos: Iterable[ModuleInfo]) -> dict[str, frozenset[str]]:
     return {info.path: stand_ins for info, stand_ins in found if stand_ins}
 
 
+def traits(info: ModuleInfo) -> object:
+    """All of a module that `twins_of` goes by: while this stays equal, so does its answer."""
+    return bool(info.error), _may_be_spare(info), _derived(info), sorted(_imports(info)), info.lazy
+
+
 def _is_member(info: ModuleInfo) -> bool:
     return "." in info.name and not info.path.endswith("__init__.py")
 
@@ -62,14 +67,14 @@ def _importers(infos: list[ModuleInfo], packages: set[str]) -> dict[str, set[str
     return found
 
 
-def _imports(info: ModuleInfo, packages: set[str]) -> set[str]:
-    """Dotted names that may be modules of the packages."""
+def _imports(info: ModuleInfo, packages: set[str] | None = None) -> set[str]:
+    """Dotted names that may be modules; packages: those whose modules are of interest, None for all."""
     names = {*info.stars, *info.nested_imports}
     for bindings in info.bindings.values():
         for binding in bindings:
             if binding.kind == "import":
                 names.add(binding.target)
-                if binding.target in packages:
+                if packages is None or binding.target in packages:
                     names.add(f"{binding.target}.{binding.attr}")
     if info.lazy:
         names.update(f"{info.name}.{below}" for below in info.lazy.values())

@@ -90,18 +90,26 @@ class Worker:
             result = _DECODER.decode(blob)
         except msgspec.DecodeError:
             return None
+        files, signature = result.files, result.signature
+        if not self.holds(result):
+            return None
+        if result.files is not files or result.signature != signature:
+            self.remember(plan, result)
+        return result
+
+    def holds(self, result: UnitResult) -> bool:
+        """Whether a result is what its unit would give now. The digests in it are brought up to date then."""
         digest = self.project.digest
         changed = [(path, known) for path, known in result.files if digest(path) != known]
         if changed and not self._all_the_same(result, changed):
-            return None
+            return False
         moved = result.signature != self.project.signature
         if moved and self.project.places(result.asked) != result.places:
-            return None
+            return False
         if moved or changed:
             result.signature = self.project.signature
             result.files = [(path, digest(path)) for path, _ in result.files]
-            self.remember(plan, result)
-        return result
+        return True
 
     def _all_the_same(self, result: UnitResult, changed: list[tuple[str, str]]) -> bool:
         """Whether files have changed only where the result did not look."""
@@ -125,10 +133,14 @@ class Worker:
             from gblint.index.outline import added_names
 
             new = self.project.info(path)
-            cache = self.project.cache
-            old = cache.load(known, new.name, new.package) if cache is not None and not new.error else None
+            old = self._former(new, known) if not new.error else None
             self._added[key] = added_names(old, new) if old is not None else None
         return self._added[key]
+
+    def _former(self, new: ModuleInfo, digest: str) -> ModuleInfo | None:
+        """The index that a file had with an earlier content, if that is remembered."""
+        cache = self.project.cache
+        return cache.load(digest, new.name, new.package) if cache is not None else None
 
     def _sees_all(self, result: UnitResult, added: frozenset[str]) -> bool:
         """Whether a public name that is new may come in by a star import and stand before another."""
@@ -243,7 +255,7 @@ class Worker:
         package = info.name.partition(".")[0] if "." in info.name or info.path.endswith("__init__.py") else ""
         found = dict(self._settings_by_package().get(package, {})) if package else {}
         runs = info.is_script or bool(info.compile_sites)
-        return found | _set(info, everywhere=runs)
+        return found | settings_in(info, everywhere=runs)
 
     def _settings_by_package(self) -> dict[str, dict[str, str]]:
         if self._package_settings is None:
@@ -252,7 +264,7 @@ class Worker:
                 other = self.project.info(path)
                 if other.torch_settings:
                     known = self._package_settings.setdefault(other.name.partition(".")[0], {})
-                    known.update(_set(other))
+                    known.update(settings_in(other))
         return self._package_settings
 
 
@@ -279,7 +291,7 @@ def _digest_of(digests: Iterable[str]) -> str:
     return content_digest(" ".join(digests).encode())
 
 
-def _set(info: ModuleInfo, everywhere: bool = False) -> dict[str, str]:
+def settings_in(info: ModuleInfo, everywhere: bool = False) -> dict[str, str]:
     """What a file sets by dotted name, in functions too if `everywhere`; the elements added to a set with commas
     between."""
     found: dict[str, str] = {}

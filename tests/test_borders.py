@@ -58,6 +58,13 @@ def test_only_tools_that_run_programs_import_torch(file: Path) -> None:
     assert not {name for name in imports(file) if name.partition(".")[0] in ("torch", "transformers", "numpy")}
 
 
+@pytest.mark.parametrize("file", ENGINE, ids=place)
+def test_only_the_language_server_speaks_the_protocol(file: Path) -> None:
+    if place(file).startswith(("gblint/server/", "gblint/cli/server")):
+        return
+    assert not {name for name in imports(file) if name.startswith(("pygls", "lsprotocol", "gblint.server"))}
+
+
 def test_checking_loads_neither_torch_nor_tools(tmp_path: Path) -> None:
     model = tmp_path / "model.py"
     model.write_text("import torch\n\n@torch.compile\ndef f(x):\n    print(x)\n    return x\n", encoding="utf8")
@@ -67,7 +74,7 @@ def test_checking_loads_neither_torch_nor_tools(tmp_path: Path) -> None:
         "from gblint.analysis import Settings, analyze\n"
         f"file = Path({str(model)!r})\n"
         "assert analyze([file], [file], Settings()).findings\n"
-        "heavy = ('torch', 'numpy', 'gblint.devtools')\n"
+        "heavy = ('torch', 'numpy', 'gblint.devtools', 'pygls', 'lsprotocol')\n"
         "loaded = [name for name in sys.modules if name.startswith(heavy)]\n"
         "assert not loaded, loaded\n"
     )

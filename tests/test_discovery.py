@@ -28,7 +28,7 @@ def names(files) -> list[str]:
 
 def test_python_files_below_a_folder(project) -> None:
     project({"b.py": "", "a/c.py": "", "a/d.pyi": "", "a/e.ipynb": "", "f.txt": "", "a/g.py.bak": ""})
-    assert found(".") == ["a/c.py", "b.py"]
+    assert found(".") == ["a/c.py", "a/e.ipynb", "b.py"]
 
 
 def test_usual_folders_are_left_out(project) -> None:

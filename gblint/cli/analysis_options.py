@@ -25,7 +25,9 @@ from gblint.cli.options import (
     roots_of,
 )
 from gblint.discovery import absolute
+from gblint.errors import GblintError
 from gblint.findings.selection import Layer
+from gblint.notebook import NotebookError, is_notebook, python_of
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -103,7 +105,7 @@ def options_of(
         raise click.UsageError("--stdin-filename goes with `-`, not with paths")
     return Options(
         paths=paths or (".",),
-        stdin=sys.stdin.buffer.read() if stdin else None,
+        stdin=_stdin(stdin_filename) if stdin else None,
         stdin_path=absolute(stdin_filename) if stdin_filename else None,
         config=read_fixed_config(config),
         isolated=isolated,
@@ -116,6 +118,17 @@ def options_of(
         jobs=jobs or cpus(),
         **rest,
     )
+
+
+def _stdin(stands_for: Path | None) -> bytes:
+    """What is on standard input: of a notebook its code. Raises GblintError for what is no notebook."""
+    data = sys.stdin.buffer.read()
+    if stands_for is None or not is_notebook(str(stands_for)):
+        return data
+    try:
+        return python_of(data)
+    except NotebookError as error:
+        raise GblintError(f"{stands_for}: {error.message} (row {error.row})") from error
 
 
 def cpus() -> int:

@@ -17,6 +17,7 @@ from gblint.cli.progress import progress_bar
 from gblint.errors import GblintError, suggest
 from gblint.fixing.plan import Choice
 from gblint.fixing.session import Repaired, repair
+from gblint.notebook import is_notebook
 from gblint.report import fixes
 from gblint.report.style import Style, printable
 
@@ -66,6 +67,8 @@ def command(
     options = options_of(**given)
     if program is None and (check_outputs or timeout or memory or show_output):
         raise click.UsageError("--check-outputs, --timeout, --memory and --show-output go with --verify")
+    if options.stdin is not None and is_notebook(str(options.stdin_path)):
+        raise click.UsageError("notebooks are repaired in their files, not through standard input")
     if program is not None:
         if diff or options.stdin is not None:
             raise click.UsageError("--verify excludes --diff and standard input: what runs has to be in the files")

@@ -30,6 +30,7 @@ COMMANDS = {
     "rules": "List all rules.",
     "explain": "Explain a rule, or list all of them.",
     "graph": "Draw the calls from compiled roots, with the breaks in them.",
+    "server": "Serve an editor: the language server.",
     "config": "Show the settings that hold for a path.",
     "clean": "Delete the cache.",
     "completion": "Print what makes a shell complete the command line.",

@@ -8,19 +8,22 @@ import tempfile
 from contextlib import suppress
 
 from gblint.errors import GblintError
-from gblint.source import SourceError, read_bytes
+from gblint.notebook import is_notebook, notebook_with
+from gblint.source import NOTEBOOK_LIMIT, SourceError, raw_bytes, read_bytes
 
 
 def replace_file(path: str, old: bytes, new: bytes) -> None:
     """Replace a file's content in one step, keeping its mode and owner; a symbolic link stays, its target is replaced.
 
-    old: what the content has to be for this to happen. Raises GblintError, with the file as it was, when it is not, or
-    when the file cannot be replaced.
+    old: what the content has to be for this to happen; of a notebook both are its code (see `gblint.notebook`). Raises
+    GblintError, with the file as it was, when it is not, or when the file cannot be replaced.
     """
     target = os.path.realpath(path)
     try:
         if read_bytes(target) != old:
             raise GblintError(f"{path}: changed while gblint was at work; left as it is", "run gblint again")
+        if is_notebook(target):
+            new = notebook_with(raw_bytes(target, NOTEBOOK_LIMIT), new)
         if not os.access(target, os.W_OK):
             raise GblintError(f"{path}: is read-only; left as it is")
         _swap(target, new)

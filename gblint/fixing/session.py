@@ -24,6 +24,7 @@ from gblint.fixing.imports import unused_after
 from gblint.fixing.moved import Moved
 from gblint.fixing.plan import Choice, Key, Step, steps
 from gblint.fixing.rewrite import replace_file
+from gblint.notebook import is_notebook
 from gblint.source import SourceError, read_bytes
 
 PASSES = 12  # of repairs that bring up new findings, each with repairs of its own
@@ -220,4 +221,5 @@ def _compile(data: bytes, path: str) -> None:
     """Raises SyntaxError (or ValueError) for what Python would not load. Nothing of it runs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        compile(data, path, "exec", dont_inherit=True)
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if is_notebook(path) else 0
+        compile(data, path, "exec", flags, dont_inherit=True)

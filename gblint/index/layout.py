@@ -84,9 +84,13 @@ class Layout:
 
     def signature(self) -> str:
         """A digest of the project's files and of the times at which the folders that modules lie in last changed."""
-        folders = {above for path in self.files for above in self._ancestors(os.path.dirname(path))}
-        times = [(folder, _changed(folder)) for folder in (*sorted(folders), *self.search_paths)]
+        times = [(folder, _changed(folder)) for folder in self.folders()]
         return blake2b(repr((self.files, times)).encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()
+
+    def folders(self) -> list[str]:
+        """The folders that the project's modules lie in, those above them, and the search paths."""
+        own = {above for folder in {os.path.dirname(path) for path in self.files} for above in self._ancestors(folder)}
+        return [*sorted(own), *self.search_paths]
 
     def is_opaque(self, name: str) -> bool:
         """Whether a module exists but cannot be read: torch, the standard library, an extension module."""
@@ -174,7 +178,7 @@ class Layout:
         """Names of modules in packages → paths."""
         names: dict[str, list[str]] = {}
         for path in self.files:
-            if self.package(os.path.dirname(path)):
+            if path.endswith(".py") and self.package(os.path.dirname(path)):
                 names.setdefault(self.name(path)[0], []).append(path)
         return names
 
@@ -183,6 +187,6 @@ class Layout:
         """Names of modules outside packages → path of the first one."""
         names: dict[str, str] = {}
         for path in self.files:
-            if not self.package(os.path.dirname(path)):
+            if path.endswith(".py") and not self.package(os.path.dirname(path)):
                 names.setdefault(self.name(path)[0], path)
         return names

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from gblint.analysis import Interrupted
 from gblint.callgraph import ROOT_KINDS, Site
 from gblint.interpreter import classes, declared, externals, functions, guesses
 from gblint.interpreter.dispatch import Entry, RuleTable
@@ -95,6 +97,7 @@ class Machine:
         self.forest = forest
         self.summaries = summaries
         self.debug = False
+        self.interrupted = False
         self.passing: dict[tuple[str, int], tuple[frozenset[str], Dependencies]] = {}
         self.reset()
 
@@ -151,6 +154,12 @@ class Machine:
         for env in (*self.globals.values(), *self.closures):
             env.names.clear()
         self.reset()
+
+    def forget(self, touched: Callable[[str, Dependencies], bool]) -> None:
+        """Drop what is known for every unit where the file that it is about, or something it rests on, was touched."""
+        self.passing = {key: known for key, known in self.passing.items() if not touched(key[0], known[1])}
+        if self.summaries is not None:
+            self.summaries.forget(touched)
 
     # -- events ------------------------------------------------------------------------------------------------
 
@@ -461,10 +470,13 @@ class Machine:
     # -- budget ------------------------------------------------------------------------------------------------
 
     def step(self) -> None:
-        """Count one statement. Raises OutOfBudget when the root has used up its share."""
+        """Count one statement. Raises OutOfBudget when the root has used up its share, Interrupted if another thread
+        has said so."""
         self.steps += 1
         if self.steps > self.budget:
             raise OutOfBudget
+        if self.interrupted:
+            raise Interrupted
 
 
 def mark_input(value: Value) -> Value:

@@ -10,6 +10,7 @@ data.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -60,6 +61,11 @@ class Summaries:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._known: dict[Any, Summary] = {}
+
+    def forget(self, touched: Callable[[str, Dependencies], bool]) -> None:
+        """Drop the summaries where the file of the constructor, or something it rests on, was touched."""
+        self._known = {key: known for key, known in self._known.items() if not touched(key[0], known.used)}
+        self._machine.forget(touched)
 
     def apply(self, unit: Machine, function: Function, args: list[Value], kwargs: dict[str, Value]) -> bool:
         """Give an object what a constructor of its base class would set. False if that has to be run."""

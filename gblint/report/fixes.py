@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gblint.findings.finding import Finding
 from gblint.fixing.plan import Choice, Step, wanted
 from gblint.fixing.session import Repaired
+from gblint.notebook import Cells, is_notebook
 from gblint.report.style import Style, plural, printable, shown
 from gblint.source import decode
 
@@ -40,12 +41,12 @@ def left(repaired: Repaired, choice: Choice) -> list[Finding]:
 
 def summary(repaired: Repaired, choice: Choice, dry: bool, listed: bool, style: Style) -> str:
     """Each repair in a line if `listed`, those taken back with the reason, and the counts."""
-    lines = [made(step, style) for step in repaired.made] if listed else []
+    steps = zip(repaired.made, repaired.origins, strict=True) if listed else ()
+    lines = [made(step, style, repaired.old, row) for step, (row, _) in steps]
     for dropped in repaired.dropped if listed else ():
         f = dropped.step.finding
-        lines.append(
-            f"{place(f)} {f.code} {f.name}: not repaired by {dropped.step.fix.codemod}: {printable(dropped.reason)}"
-        )
+        what = f"{f.code} {f.name}: not repaired by {dropped.step.fix.codemod}: {printable(dropped.reason)}"
+        lines.append(f"{place(f, repaired.old)} {what}")
     verb = "Would fix" if dry else "Fixed"
     count = len(repaired.made)
     files = f" in {plural(len(repaired.new), 'file')}" if count else ""
@@ -56,16 +57,22 @@ def summary(repaired: Repaired, choice: Choice, dry: bool, listed: bool, style: 
     return "".join(f"{line}\n" for line in lines)
 
 
-def made(step: Step, style: Style) -> str:
-    """A repair that was made, in a line."""
+def made(step: Step, style: Style, old: Mapping[str, bytes] | None = None, row: int = 0) -> str:
+    """A repair that was made, in a line; see `place`."""
     finding, fix = step.finding, step.fix
     what = f"{finding.code} {finding.name}: {printable(fix.message)}"
-    return f"{place(finding)} {what} [{fix.codemod}, {style.paint(fix.applicability, fg='cyan')}]"
+    where = place(finding, old, row if is_notebook(finding.filename) else 0)
+    return f"{where} {what} [{fix.codemod}, {style.paint(fix.applicability, fg='cyan')}]"
 
 
-def place(finding: Finding) -> str:
-    """Where a finding is, as lines begin."""
-    return f"{shown(finding.filename)}:{finding.row}:"
+def place(finding: Finding, old: Mapping[str, bytes] | None = None, row: int = 0) -> str:
+    """Where a finding is, as lines begin. old: contents by file, for the cells of notebooks; row: the one in those
+    contents, if it is not the finding's own."""
+    row = row or finding.row
+    if is_notebook(finding.filename) and old and finding.filename in old:
+        cell, row = Cells(old[finding.filename]).place(row)
+        return f"{shown(finding.filename)}:cell {cell}:{row}:"
+    return f"{shown(finding.filename)}:{row}:"
 
 
 def _offers(findings: list[Finding], choice: Choice) -> str:

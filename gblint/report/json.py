@@ -11,6 +11,7 @@ import msgspec
 
 from gblint.checking import Outcome, Problem
 from gblint.findings.finding import Edit, Finding, Fix, Reason, Step
+from gblint.report.cells import cell_of
 from gblint.report.order import by_place
 from gblint.report.style import Style, readable
 
@@ -56,7 +57,7 @@ def finding_data(f: Finding) -> dict[str, Any]:
         "code": f.code,
         "name": f.name,
         "message": f.message,
-        "filename": readable(f.filename),
+        "filename": readable(cell_of(f.filename)[0]),
         "location": {"row": f.row, "column": f.column},
         "end_location": {"row": f.end_row, "column": f.end_column},
         "confidence": round(f.confidence, 4),
@@ -81,6 +82,7 @@ def finding_data(f: Finding) -> dict[str, Any]:
         "declined": [{"codemod": name, "reason": reason} for name, reason in f.refusals],
         "certainty": round(f.certainty, 4),
         "guards": f.guards,
+        "cell": cell_of(f.filename)[1],
     }
 
 
@@ -92,7 +94,8 @@ def problem_data(p: Problem) -> dict[str, Any]:
         "code": p.code,
         "name": p.name,
         "message": p.message,
-        "filename": readable(p.filename),
+        "filename": readable(cell_of(p.filename)[0]),
+        "cell": cell_of(p.filename)[1],
         "location": place,
         "end_location": place,
         "confidence": 1.0,
@@ -105,8 +108,14 @@ def problem_data(p: Problem) -> dict[str, Any]:
 _NOTHING = Finding("", "", "", "", 1, 1, 1, 1)
 
 
+def _file(filename: str) -> dict[str, Any]:
+    """A file, and the cell if it is a notebook."""
+    path, cell = cell_of(filename)
+    return {"filename": readable(path)} | ({} if cell is None else {"cell": cell})
+
+
 def _step(step: Step) -> dict[str, Any]:
-    return {"function": step.function, "filename": readable(step.filename), "row": step.row}
+    return {"function": step.function, **_file(step.filename), "row": step.row}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
@@ -121,14 +130,14 @@ def _fix(fix: Fix) -> dict[str, Any]:
 def _edit(edit: Edit) -> dict[str, Any]:
     return {
         "content": edit.content,
-        "filename": readable(edit.filename),
+        **_file(edit.filename),
         "location": {"row": edit.row, "column": edit.column},
         "end_location": {"row": edit.end_row, "column": edit.end_column},
     }
 
 
 def _reason(reason: Reason) -> dict[str, Any]:
-    place = {"filename": readable(reason.filename)} if reason.filename else {}
+    place = _file(reason.filename) if reason.filename else {}
     return {"row": reason.row, "text": reason.text} | place
 
 

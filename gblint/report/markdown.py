@@ -26,7 +26,7 @@ _SPECIAL = str.maketrans(
 def render(outcome: Outcome, style: Style) -> str:
     """The comment; how much did not fit is said below the table."""
     headline, *notes = summary.render(outcome, Style()).splitlines()
-    text = f"### gblint\n\n**{_text(headline)}**\n"
+    text = f"### gblint\n\n**{text_of(headline)}**\n"
     rows = list(_rows(outcome))
     if rows:
         shown = _that_fit(rows)
@@ -34,7 +34,7 @@ def render(outcome: Outcome, style: Style) -> str:
         if len(rows) > len(shown):
             text += f"\n… and {plural(len(rows) - len(shown), 'more', 'more')}.\n"
     if style.summary:
-        text += f"\n<sub>{'<br>'.join(map(_text, notes))}</sub>\n"
+        text += f"\n<sub>{'<br>'.join(map(text_of, notes))}</sub>\n"
     return text
 
 
@@ -61,21 +61,21 @@ def _that_fit(rows: list[str]) -> list[str]:
 
 def _row(item: Finding | Problem, sure: str, advice: str) -> str:
     place = f"{printable(in_checkout(item.filename))}:{item.row}"
-    function = f" in {_code(short(item.function))}" if isinstance(item, Finding) and item.function else ""
-    rule = _text(f"{item.code} {item.name}")
+    function = f" in {code_of(short(item.function))}" if isinstance(item, Finding) and item.function else ""
+    rule = text_of(f"{item.code} {item.name}")
     if isinstance(item, Finding) and item.url:
         rule = f"[{rule}]({quote(item.url, safe=':/?#&=%')})"
-    return f"| {_code(place)}{function} | {rule}<br>{_text(item.message)} | {_text(sure)} | {advice} |\n"
+    return f"| {code_of(place)}{function} | {rule}<br>{text_of(item.message)} | {text_of(sure)} | {advice} |\n"
 
 
 def _advice(finding: Finding) -> str:
     fix = finding.fix
     if fix is not None:
-        return f"{_text(fix.message)} ({_text(fix.applicability)} fix)"
-    return _text(finding.advice)
+        return f"{text_of(fix.message)} ({text_of(fix.applicability)} fix)"
+    return text_of(finding.advice)
 
 
-def _text(text: str) -> str:
+def text_of(text: str) -> str:
     """Text in which backquotes mark code, as everywhere in gblint; where they are not paired they are only signs."""
     text = printable(text)
     paired = text.count("`") % 2 == 0
@@ -84,9 +84,9 @@ def _text(text: str) -> str:
     if not paired:
         return text.translate(_SPECIAL)
     parts = text.split("`")  # where code was cut, it goes on to the end
-    return "".join(_code(part) if i % 2 else part.translate(_SPECIAL) for i, part in enumerate(parts))
+    return "".join(code_of(part) if i % 2 else part.translate(_SPECIAL) for i, part in enumerate(parts))
 
 
-def _code(text: str) -> str:
+def code_of(text: str) -> str:
     """Code in a cell of a table: in backquotes it could not have every sign there is."""
     return f"<code>{text.translate(_SPECIAL)}</code>"

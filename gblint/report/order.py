@@ -9,6 +9,7 @@ from itertools import groupby
 
 from gblint.checking import Outcome, Problem
 from gblint.findings.finding import Finding
+from gblint.report.cells import place_order
 from gblint.report.style import in_checkout
 
 _COST = {"raises": -1, "frame-falls-back": 0, "splits-graph": 1, "masked": 2}
@@ -23,7 +24,7 @@ def rank(finding: Finding) -> tuple[object, ...]:
         _COST.get(finding.consequence, 1),
         -finding.heat,
         -finding.confidence,
-        finding.filename,
+        place_order(finding.filename),
         finding.row,
         finding.column,
         finding.code,
@@ -40,7 +41,7 @@ def by_worth(findings: Iterable[Finding]) -> list[Finding]:
     for _, part in groupby(ranked, key=lambda f: (f.consequence == "masked", f.hot)):
         files: dict[str, list[Finding]] = {}
         for finding in part:
-            files.setdefault(finding.filename, []).append(finding)
+            files.setdefault(place_order(finding.filename)[0], []).append(finding)
         ordered += [finding for group in files.values() for finding in group]
     return ordered
 
@@ -48,7 +49,7 @@ def by_worth(findings: Iterable[Finding]) -> list[Finding]:
 def by_place(outcome: Outcome) -> list[Finding | Problem]:
     """All there is to report by file and row."""
     items: list[Finding | Problem] = [*outcome.findings, *outcome.problems]
-    return sorted(items, key=lambda item: (item.filename, item.row, item.column, item.code))
+    return sorted(items, key=lambda item: (place_order(item.filename), item.row, item.column, item.code))
 
 
 def numbered(outcome: Outcome) -> list[tuple[Finding | Problem, str, int]]:

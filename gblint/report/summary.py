@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gblint.checking import BROKEN_FILE, Outcome
+from gblint.report.cells import place_order
 from gblint.report.style import Style, percent, plural, printable
 
 
@@ -25,7 +26,8 @@ def _found(outcome: Outcome, style: Style) -> str:
         hot = sum(f.hot for f in findings)
         masked = sum(f.consequence == "masked" for f in findings)
         raising = sum(f.consequence == "raises" for f in findings)
-        fallen = len({(f.filename, f.function) for f in findings if f.consequence == "frame-falls-back"})
+        lost = (f for f in findings if f.consequence == "frame-falls-back")
+        fallen = len({(place_order(f.filename)[0], f.function) for f in lost})
         details = [
             f"{hot:,} on hot paths" if hot else "",
             f"{raising:,} where compiling raises an error" if raising else "",
@@ -33,7 +35,7 @@ def _found(outcome: Outcome, style: Style) -> str:
             f"{masked:,} masked by another" if masked else "",
         ]
         what = ", ".join(d for d in details if d)
-        files = plural(len({f.filename for f in findings}), "file")
+        files = plural(len({place_order(f.filename)[0] for f in findings}), "file")
         parts.append(f"{plural(len(findings), 'graph break')} in {files}" + (f" ({what})" if what else ""))
     broken = sum(p.code == BROKEN_FILE for p in outcome.problems)
     unused = len(outcome.problems) - broken
