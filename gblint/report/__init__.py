@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gblint.checking import Outcome
 from gblint.comparing import Comparison
-from gblint.report import compared, concise, full, github, gitlab, json, junit, markdown, sarif, statistics
+from gblint.report import compared, concise, full, github, gitlab, html, json, junit, markdown, sarif, statistics
 from gblint.report.style import Style
 
 __all__ = ["COMPARISONS", "FORMATS", "STATISTICS", "Report", "Style"]
@@ -23,6 +23,7 @@ FORMATS: dict[str, Report] = {
     "gitlab": gitlab.render,
     "junit": junit.render,
     "markdown": markdown.render,
+    "html": html.render,
 }
 STATISTICS: dict[str, Report] = {
     "full": statistics.render,
