@@ -104,9 +104,8 @@ def command(
         if "-" in given["paths"] or given["stdin_filename"]:
             raise click.UsageError("standard input cannot be verified: what runs is in files")
         options = options_of(**given)
-        if fix:
-            _prove(program, options, unsafe_fixes, quiet, verbose)
-        return _verified(program, options, outputs, exit_zero, quiet, verbose)
+        change = _prove(program, options, unsafe_fixes, quiet, verbose) if fix else ()
+        return _verified(program, options, outputs, exit_zero, quiet, verbose, change)
     options = options_of(**given)
     if gate.show(options):
         return 0
@@ -161,16 +160,20 @@ def _compared(options: Options, release: str, outputs: tuple[Output, ...], exit_
     return int(comparison.differs and not exit_zero)
 
 
-def _prove(program: str, options: Options, unsafe: bool, quiet: bool, verbose: bool) -> None:
-    """Repair what a command given as one text approves, as `gblint fix --verify` does."""
+Change = tuple[tuple[str, str, str], ...]
+
+
+def _prove(program: str, options: Options, unsafe: bool, quiet: bool, verbose: bool) -> Change:
+    """Repair what a command given as one text approves, as `gblint fix --verify` does; a table of before and after."""
     from gblint.cli.fix import prove_and_tell
     from gblint.cli.options import words_of
     from gblint.cli.verify import show
     from gblint.fixing.plan import Choice
+    from gblint.report.proof import change
     from gblint.verify.trial import Program
 
     judge = Program(words_of(program, "--verify"), show=show if verbose else None)
-    prove_and_tell(options, Choice(unsafe=unsafe), judge, quiet)
+    return tuple(change(prove_and_tell(options, Choice(unsafe=unsafe), judge, quiet)))
 
 
 def _verified(
@@ -180,6 +183,7 @@ def _verified(
     exit_zero: bool,
     quiet: bool,
     verbose: bool,
+    change: Change,
 ) -> int:
     """Run a command given as one text and report as `gblint verify` does."""
     from gblint.cli.options import words_of
@@ -187,4 +191,4 @@ def _verified(
     from gblint.verify.running import Command
 
     command = Command(words_of(program, "--verify"), verbose=verbose)
-    return verify_and_report(options, command, outputs, exit_zero, quiet, show_output=verbose)
+    return verify_and_report(options, command, outputs, exit_zero, quiet, show_output=verbose, change=change)

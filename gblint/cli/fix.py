@@ -22,6 +22,7 @@ from gblint.report import fixes
 from gblint.report.style import Style, printable
 
 if TYPE_CHECKING:
+    from gblint.fixing.proving import Proved
     from gblint.verify.trial import Program
 
 
@@ -82,7 +83,7 @@ def command(
             outputs=check_outputs,
             show=show if show_output else None,
         )
-        repaired = prove_and_tell(options, choice, judge, quiet)
+        repaired = prove_and_tell(options, choice, judge, quiet).repaired
     else:
         repaired = fix_and_tell(options, choice, diff, True, quiet)
     if exit_zero:
@@ -114,7 +115,7 @@ def fix_and_tell(options: Options, choice: Choice, diff: bool, listed: bool, qui
     return repaired
 
 
-def prove_and_tell(options: Options, choice: Choice, program: Program, quiet: bool) -> Repaired:
+def prove_and_tell(options: Options, choice: Choice, program: Program, quiet: bool) -> Proved:
     """Repair what the program approves, and say on stderr what was run, kept and taken back. Raises as `prove` does."""
     from gblint.cli.verify import ticker
     from gblint.fixing.proving import prove
@@ -134,7 +135,7 @@ def prove_and_tell(options: Options, choice: Choice, program: Program, quiet: bo
         warn(printable(note))
     if not quiet:
         click.echo(proof.summary(proved, choice, Style(colour_of(sys.stderr))), nl=False, err=True)
-    return proved.repaired
+    return proved
 
 
 def _check_codemods(names: tuple[str, ...]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from pathlib import Path
 
 import click
@@ -61,7 +60,7 @@ def command(
     named = [absolute(Path(path)) for path in options.paths]
     shown = view(
         merged(map(unpack, outcome.calls)),
-        Counter(f.function for f in outcome.findings),
+        outcome,
         lambda path: any(Path(path).is_relative_to(top) for top in named),
     )
     print_out(FORMATS[output_format](shown, Style(colour_of(sys.stdout))))

@@ -85,8 +85,10 @@ def verify_and_report(
     quiet: bool,
     show_output: bool,
     store: bool = True,
+    change: tuple[tuple[str, str, str], ...] = (),
 ) -> int:
-    """Verify, print the report, and give the exit code. store: keep the verdicts (without settings they never are)."""
+    """Verify, print the report, and give the exit code. store: keep the verdicts (without settings they never are).
+    change: what repairs before it have changed, for the report."""
     if not program.words:
         raise GblintError("there is no command to run", "put it after two dashes: gblint verify src -- python train.py")
     if options.stdin is not None:
@@ -96,6 +98,7 @@ def verify_and_report(
     _announce(program, outcome)
     with ticker(show_output) as tick:
         verified = run_and_compare(options, outcome, program, show if show_output else None, tick)
+    verified.change = change
     _warn(verified, program)
     if needs_eager(verified):
         click.echo(

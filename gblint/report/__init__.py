@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gblint.checking import Outcome
 from gblint.comparing import Comparison
-from gblint.report import compared, concise, full, github, gitlab, json, junit, markdown, sarif, statistics
+from gblint.report import compared, concise, full, github, gitlab, html, json, junit, markdown, sarif, statistics
 from gblint.report.cells import by_cells, by_files
 from gblint.report.style import Style
 
@@ -30,6 +30,7 @@ FORMATS: dict[str, Report] = {
     "gitlab": _told(gitlab.render, by_files),
     "junit": _told(junit.render, by_files),
     "markdown": _told(markdown.render, by_cells),
+    "html": _told(html.render, by_cells),
 }
 STATISTICS: dict[str, Report] = {
     "full": statistics.render,

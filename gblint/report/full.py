@@ -16,7 +16,7 @@ _CONSEQUENCES = {
     "raises": "torch.compile raises an error here, since the root is compiled with fullgraph=True",
     "frame-falls-back": "the whole frame runs eagerly, no graph is made of it",
 }
-_ROOT_KINDS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess: nothing calls it"}
+ROOT_KINDS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess: nothing calls it"}
 _STEPS_SHOWN = 6
 _REASONS_SHOWN = 6
 
@@ -25,11 +25,11 @@ def render(outcome: Outcome, style: Style) -> str:
     """The whole report, ordered by what is worth fixing first."""
     sources = Sources(outcome.overlay)
     blocks: list[str] = []
-    section = ""
+    heading = ""
     for finding in by_worth(outcome.findings):
-        title = _section(finding)
-        if title != section:
-            section = title
+        title = section(finding)
+        if title != heading:
+            heading = title
             blocks.append(style.paint(title, bold=True, underline=True))
         blocks.append("\n".join(finding_lines(finding, sources, style)))
     blocks += ["\n".join(_problem(problem, sources, style)) for problem in outcome.problems]
@@ -37,7 +37,8 @@ def render(outcome: Outcome, style: Style) -> str:
     return text + (summary.render(outcome, style) if style.summary else "")
 
 
-def _section(finding: Finding) -> str:
+def section(finding: Finding) -> str:
+    """The heading that a finding stands under."""
     if finding.consequence == "masked":
         return "Masked: these show once the break before them is gone"
     if finding.hot:
@@ -104,7 +105,7 @@ def call_chain(finding: Finding) -> str:
         left_out = len(steps) - _STEPS_SHOWN + 1
         steps = [*steps[: _STEPS_SHOWN // 2], f"… {left_out} more …", *steps[1 - _STEPS_SHOWN // 2 :]]
     here = f"{short(finding.function)} (here)" if finding.function else "here"
-    kind = _ROOT_KINDS.get(finding.root_kind, finding.root_kind)
+    kind = ROOT_KINDS.get(finding.root_kind, finding.root_kind)
     return " → ".join([*steps, here]) + f"; the root is {kind}"
 
 

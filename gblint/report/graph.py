@@ -1,31 +1,36 @@
-"""The call graph for people (an indented tree, or DOT for Graphviz) and for programs (JSON)."""
+"""The call graph for people (an indented tree, a picture, a page, or the text of one for Graphviz or Mermaid) and for
+programs (JSON)."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
 import msgspec
 
 from gblint.callgraph import ROOT_KINDS, CallGraph, Calls
-from gblint.report import json
+from gblint.checking import Outcome
+from gblint.report import flame, html, json
+from gblint.report.frames import EAGER, SPLIT, WHOLE, Fate, fates
 from gblint.report.style import Style, plural, printable, readable, short, shown
 
 _DEEPEST = 60
 
 
 class View(msgspec.Struct):
-    """What is drawn: calls, the graph of them, the roots to start from, and how many breaks each function has."""
+    """What is drawn: calls, the graph of them, roots to start from, the findings, and how many each function has."""
 
     calls: Calls
     graph: CallGraph
     roots: list[str]
+    outcome: Outcome
     breaks: Counter[str]
 
 
-def view(calls: Calls, breaks: Counter[str], wanted: Callable[[str], bool]) -> View:
-    """The roots that lead to a function of a wanted file, surest kinds first. breaks: counts by function name.
+def view(calls: Calls, outcome: Outcome, wanted: Callable[[str], bool]) -> View:
+    """The roots that lead to a function of a wanted file, surest kinds first.
 
     A root that is only assumed and that a surer or larger one reaches is drawn there and not once more.
     """
@@ -39,7 +44,8 @@ def view(calls: Calls, breaks: Counter[str], wanted: Callable[[str], bool]) -> V
         if not inside.isdisjoint(reach[name]) and not (kinds[name] and name in drawn):
             roots.append(name)
             drawn.update(reach[name])
-    return View(calls, graph, sorted(roots, key=lambda name: (kinds[name], name)), breaks)
+    breaks = Counter(finding.function for finding in outcome.findings)
+    return View(calls, graph, sorted(roots, key=lambda name: (kinds[name], name)), outcome, breaks)
 
 
 _KIND_TEXTS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess"}
@@ -150,4 +156,68 @@ def _functions(v: View) -> dict[str, None]:
     return dict.fromkeys(sorted(reached))
 
 
-FORMATS: dict[str, Callable[[View, Style], str]] = {"text": render, "dot": render_dot, "json": render_json}
+# ------------------------------------------------------------------------------------------------- pictures and pages
+
+
+def render_mermaid(v: View, style: Style) -> str:
+    """Mermaid: as DOT has it, in the colours of the picture; roots in stadiums."""
+    functions = _functions(v)
+    ids = {name: f"f{n}" for n, name in enumerate(functions)}
+    known = fates(v.graph, v.outcome.findings)
+    lines = ["flowchart LR"]
+    for name, node in ids.items():
+        opening, closing = ("([", "])") if name in v.calls.roots else ("[", "]")
+        fate = known.get(name, Fate())
+        lines.append(f'  {node}{opening}"{_label(v, name, fate)}"{closing}:::{fate.kind}')
+    for edge in v.calls.edges:
+        if edge.caller in ids:
+            arrow = "-.->" if edge.guarded else "-->"
+            times = f'|"×{round(edge.times):,}"|' if edge.times > 1 else ""
+            lines.append(f"  {ids[edge.caller]} {arrow}{times} {ids[edge.callee]}")
+    lines += [f"  classDef {kind} {looks}" for kind, looks in _MERMAID_LOOKS.items()]
+    return "\n".join(lines) + "\n"
+
+
+_MERMAID_LOOKS = {
+    WHOLE: "fill:#e6f0fa,stroke:#4a80b8,color:#23262b",
+    SPLIT: "fill:#fdf1d6,stroke:#b97a00,color:#23262b",
+    EAGER: "fill:#fbe3e1,stroke:#c2403a,color:#23262b",
+}
+
+
+def _label(v: View, name: str, fate: Fate) -> str:
+    times, breaks = round(v.graph.hottest(name)), v.breaks[name]
+    fact = {SPLIT: f"≈ {plural(fate.graphs, 'graph')}", EAGER: "runs eagerly"}.get(fate.kind, "")
+    rows = [short(name), f"×{times:,}" if times > 1 else "", fact, plural(breaks, "graph break") if breaks else ""]
+    return "<br/>".join(_entities(printable(row)) for row in rows if row)
+
+
+def _entities(text: str) -> str:
+    """Text in which nothing is markup of Mermaid's or HTML's: its entities have a number sign and no ampersand."""
+    return re.sub(r"[^\w\s.,:×≈()\[\]+*/=-]", lambda sign: f"#{ord(sign[0])};", text)
+
+
+def render_svg(v: View, style: Style) -> str:
+    """A picture of each root, below each other."""
+    known = fates(v.graph, v.outcome.findings)
+    roots = [
+        (f"{name}  {_place(v, name)}  {_KIND_TEXTS[v.calls.roots[name]]}",
+         flame.tree(v.calls, v.graph, known, name, fold=False).root)
+        for name in v.roots
+    ]  # fmt: skip
+    return flame.as_text(flame.sheet(roots, "No compiled root leads here.")) + "\n"
+
+
+def render_html(v: View, style: Style) -> str:
+    """A page with the pictures of all roots, and the findings as `check` shows them."""
+    return html.page(html.Subject(v.outcome, roots=tuple(v.roots), title="Call graph"), style)
+
+
+FORMATS: dict[str, Callable[[View, Style], str]] = {
+    "text": render,
+    "dot": render_dot,
+    "mermaid": render_mermaid,
+    "svg": render_svg,
+    "html": render_html,
+    "json": render_json,
+}

@@ -39,14 +39,20 @@ def _repairs(proved: Proved, style: Style) -> Iterator[str]:
 
 
 def table(proved: Proved, style: Style) -> Iterator[str]:
-    """Breaks by site with how often, then graphs, recompiles and compile time."""
-    before = proved.before.seen.observation
-    after = proved.after.seen.observation if proved.after else before
-    rows = [*_sites(proved), *_figures(before, after)]
+    """The rows of `change` under a heading."""
+    rows = list(change(proved))
     width = max(len(label) for label, _, _ in rows)
     yield style.paint(f"{'':<{width}}{'before':>10}{'after':>10}", bold=True)
     for label, one, other in rows:
         yield f"{label:<{width}}{one:>10}{other:>10}"
+
+
+def change(proved: Proved) -> Iterator[tuple[str, str, str]]:
+    """(What, before, after): breaks by site with how often, then graphs, recompiles and compile time."""
+    before = proved.before.seen.observation
+    after = proved.after.seen.observation if proved.after else before
+    yield from _sites(proved)
+    yield from _figures(before, after)
 
 
 def _sites(proved: Proved) -> Iterator[tuple[str, str, str]]:

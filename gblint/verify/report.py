@@ -10,7 +10,7 @@ import msgspec
 
 from gblint.report import FORMATS as CHECK_FORMATS
 from gblint.report import Report as CheckReport
-from gblint.report import json
+from gblint.report import html, json
 from gblint.report.excerpt import Sources, excerpt
 from gblint.report.full import finding_lines
 from gblint.report.order import rank
@@ -133,11 +133,43 @@ def as_checked(report: CheckReport) -> Report:
     return rendered
 
 
+def render_html(verified: Verified, style: Style) -> str:
+    """The page of `check` with a verdict on each finding and what Dynamo said of it, missed breaks included."""
+    judged = [j for _, group in _sections(verified) for j in group]
+    counts = Counter(j.verdict for j in judged)
+    subject = html.Subject(
+        msgspec.structs.replace(verified.outcome, findings=[j.finding for j in judged]),
+        title="Graph breaks, verified",
+        verdicts={id(j.finding): html.Verdict(j.verdict, tuple(_observed(j))) for j in judged},
+        figures=tuple((f"{counts[v]:,}", v.replace("-", " ")) for v in VERDICTS if counts[v]),
+        notes=tuple(_summary(verified, Style())),
+        change=verified.change,
+    )
+    return html.page(subject, style)
+
+
+def _observed(judged: Judged) -> Iterator[tuple[str, str]]:
+    """What the run has said of a finding, foretold or not."""
+    yield "verdict", _MEANINGS[judged.verdict]
+    if judged.site and judged.verdict in (CONFIRMED, MISSED):
+        yield "seen", log_report.times(judged.site.count)
+    yield from _said(judged)
+
+
+_MEANINGS = {
+    CONFIRMED: "confirmed: the graph breaks here",
+    MISSED: "missed: the graph breaks here, and nothing foretold it",
+    MASKED: "masked: Dynamo gave up before it got here",
+    UNREACHED: "not reached: Dynamo never traced this",
+    REFUTED: "refuted: Dynamo traced this, and the graph did not break",
+}
+
 FORMATS: dict[str, Report] = {name: as_checked(report) for name, report in CHECK_FORMATS.items()} | {
     "full": render,
     "concise": render_concise,
     "json": render_json,
     "json-lines": render_lines,
+    "html": render_html,
 }
 
 

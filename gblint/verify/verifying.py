@@ -29,7 +29,8 @@ class Verified(msgspec.Struct):
     judged: findings with a verdict, and the breaks that were missed. unshown: verdicts on findings below the minimum
     confidence that no break confirms. elsewhere: breaks in files of the project that were not named; foreign: those
     that no row of the project led to. silenced: missed ones that a comment or a setting silences. eager: the command
-    once more, without compiling (see `run_eager`).
+    once more, without compiling (see `run_eager`). change: a table (what, before, after) of the run and one before
+    repairs, if there was one.
     """
 
     outcome: Outcome
@@ -41,6 +42,7 @@ class Verified(msgspec.Struct):
     silenced: int = 0
     kept: dict[Path, int] = {}
     eager: Ran | None = None
+    change: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def breaks(self) -> list[Judged]:

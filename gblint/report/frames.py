@@ -1,0 +1,74 @@
+"""What becomes of the functions below a compiled root: traced into a graph whole, split into several, or run eagerly.
+
+Dynamo inlines what a frame calls. Where it meets a break in a callee, it splits the caller round the call, and compiles
+the callee as a frame of its own; where the call stands in a loop, the caller cannot be split and runs eagerly. So a
+break is felt by every caller up to the root, and a frame becomes one graph more than there are places to split it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from gblint.callgraph import CallGraph
+from gblint.findings.finding import Finding
+
+WHOLE, SPLIT, EAGER = "whole", "split", "eager"
+
+
+class Fate(msgspec.Struct, frozen=True):
+    """What is to be expected of a function.
+
+    kind: WHOLE (part of its caller's graph, or one graph), SPLIT or EAGER. graphs: how many graphs are made of its
+    frame; 0 if it runs eagerly. breaks: findings in it, masked ones left out.
+    """
+
+    kind: str = WHOLE
+    graphs: int = 1
+    breaks: int = 0
+
+
+def fates(graph: CallGraph, findings: Iterable[Finding]) -> dict[str, Fate]:
+    """The fate of each function in which something breaks, or in something that it calls; all others are whole."""
+    own: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        if finding.consequence != "masked" and finding.function in graph.graph:
+            own[finding.function].append(finding)
+    feeling = _callers_of(graph, own)
+    return {name: _fate(graph, name, own.get(name, []), feeling) for name in feeling}
+
+
+def _callers_of(graph: CallGraph, names: Iterable[str]) -> set[str]:
+    """Functions and all that lead to them."""
+    found = set(names)
+    waiting = list(found)
+    while waiting:
+        callers = set(graph.graph.predecessors(waiting.pop())) - found
+        found |= callers
+        waiting += callers
+    return found
+
+
+def _fate(graph: CallGraph, name: str, own: list[Finding], feeling: set[str]) -> Fate:
+    calls = [edge for callee, edge in graph.graph[name].items() if callee in feeling and callee != name]
+    if any(edge["loops"] for edge in calls) or any(_loses_its_frame(graph, finding) for finding in own):
+        return Fate(EAGER, 0, len(own))
+    places = len({finding.row for finding in own}) + sum(_sites(edge) for edge in calls)
+    return Fate(SPLIT, places + 1, len(own))
+
+
+def _sites(edge: Mapping[str, float]) -> int:
+    """How many calls in the source an edge without loops stands for."""
+    return max(1, round(edge["times"]))
+
+
+def _loses_its_frame(graph: CallGraph, finding: Finding) -> bool:
+    """Whether it is the function of a finding that falls back: not only a caller, which calls it in a loop."""
+    if finding.consequence != "frame-falls-back":
+        return False
+    way = [step.function for step in finding.path]
+    pairs = zip(way, [*way[1:], finding.function], strict=False)
+    in_loop = any(graph.graph.has_edge(*pair) and graph.graph.edges[pair]["loops"] for pair in pairs)
+    return not in_loop or finding.heat > 1.5 * graph.heat(finding.root, finding.function)
