@@ -17,7 +17,7 @@ from xml.etree import ElementTree as Xml
 import msgspec
 
 from gblint.callgraph import CallGraph, Calls
-from gblint.report.frames import EAGER, SPLIT, WHOLE, Fate
+from gblint.report.frames import EAGER, FAILS, SPLIT, WHOLE, Fate
 from gblint.report.style import plural, printable, short, shown
 
 _NO_XML = re.compile("[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -29,8 +29,8 @@ _NARROWEST, _WIDEST = 130, 280
 _MOST, _MOST_FOLDED = 160, 80  # boxes of a root
 _MOST_PIECES = 12  # of a strip; more would be too thin to count
 # For readers of SVG that know no style sheets; the sheet has the colours for dark surroundings too.
-_FILLS = {WHOLE: "#dce9f7", SPLIT: "#fbe6bd", EAGER: "#f8d3d0", REST: "#f1f1ef"}
-_STRONG = {WHOLE: "#4a80b8", SPLIT: "#b97a00", EAGER: "#c2403a", REST: "#b5b4ae"}
+_FILLS = {WHOLE: "#dce9f7", SPLIT: "#fbe6bd", EAGER: "#f8d3d0", FAILS: "#f8d3d0", REST: "#f1f1ef"}
+_STRONG = {WHOLE: "#4a80b8", SPLIT: "#b97a00", EAGER: "#c2403a", FAILS: "#c2403a", REST: "#b5b4ae"}
 _INK, _PALE = "#23262b", "#5d636d"
 
 
@@ -131,6 +131,7 @@ class _Maker:
             WHOLE: "1 graph" if alone else "in its caller's graph",
             SPLIT: f"≈ {plural(fate.graphs, 'graph')}",
             EAGER: "runs eagerly",
+            FAILS: "raises an error",
         }[fate.kind]
         return f"{kind} · ×{times:,}" if times > 1 else kind
 
@@ -198,7 +199,7 @@ def _strip(box: Box, width: float, height: float) -> Iterator[Xml.Element]:
     each = (room - 2.0 * (pieces - 1)) / pieces
     for n in range(pieces):
         place = {"x": "5", "y": f"{top + n * (each + 2):.1f}", "width": "4", "height": f"{each:.1f}", "rx": "1.5"}
-        looks = {"fill": "none", "stroke": colour} if box.kind == EAGER else {"fill": colour}
+        looks = {"fill": "none", "stroke": colour} if box.kind in (EAGER, FAILS) else {"fill": colour}
         yield Xml.Element("rect", {"class": "piece"} | place | looks)
 
 
@@ -227,6 +228,7 @@ LEGEND = (
     (WHOLE, "traced whole: into its caller's graph, or one of its own"),
     (SPLIT, "split: each piece of the bar is a graph"),
     (EAGER, "runs eagerly, no graph is made of it"),
+    (FAILS, "compiling raises an error"),
     (REST, "functions below which nothing breaks"),
 )
 

@@ -15,14 +15,15 @@ import msgspec
 from gblint.callgraph import CallGraph
 from gblint.findings.finding import Finding
 
-WHOLE, SPLIT, EAGER = "whole", "split", "eager"
+WHOLE, SPLIT, EAGER, FAILS = "whole", "split", "eager", "fails"
 
 
 class Fate(msgspec.Struct, frozen=True):
     """What is to be expected of a function.
 
-    kind: WHOLE (part of its caller's graph, or one graph), SPLIT or EAGER. graphs: how many graphs are made of its
-    frame; 0 if it runs eagerly. breaks: findings in it, masked ones left out.
+    kind: WHOLE (part of its caller's graph, or one graph), SPLIT, EAGER, or FAILS (compiling ends in an error). graphs:
+    how many graphs are made of its frame; 0 if it runs eagerly or not at all. breaks: findings in it, masked ones left
+    out.
     """
 
     kind: str = WHOLE
@@ -37,7 +38,18 @@ def fates(graph: CallGraph, findings: Iterable[Finding]) -> dict[str, Fate]:
         if finding.consequence != "masked" and finding.function in graph.graph:
             own[finding.function].append(finding)
     feeling = _callers_of(graph, own)
-    return {name: _fate(graph, name, own.get(name, []), feeling) for name in feeling}
+    failing = {name for found in own.values() for f in found if f.consequence == "raises" for name in _way(f)}
+    return {
+        name: Fate(FAILS, 0, len(own.get(name, [])))
+        if name in failing
+        else _fate(graph, name, own.get(name, []), feeling)
+        for name in feeling
+    }
+
+
+def _way(finding: Finding) -> list[str]:
+    """The functions from the root to the finding."""
+    return [finding.root, *(step.function for step in finding.path), finding.function]
 
 
 def _callers_of(graph: CallGraph, names: Iterable[str]) -> set[str]:

@@ -13,7 +13,7 @@ import msgspec
 from gblint.callgraph import ROOT_KINDS, CallGraph, Calls
 from gblint.checking import Outcome
 from gblint.report import flame, html, json
-from gblint.report.frames import EAGER, SPLIT, WHOLE, Fate, fates
+from gblint.report.frames import EAGER, FAILS, SPLIT, WHOLE, Fate, fates
 from gblint.report.style import Style, plural, printable, readable, short, shown
 
 _DEEPEST = 60
@@ -182,12 +182,15 @@ _MERMAID_LOOKS = {
     WHOLE: "fill:#e6f0fa,stroke:#4a80b8,color:#23262b",
     SPLIT: "fill:#fdf1d6,stroke:#b97a00,color:#23262b",
     EAGER: "fill:#fbe3e1,stroke:#c2403a,color:#23262b",
+    FAILS: "fill:#fbe3e1,stroke:#c2403a,color:#23262b,stroke-width:3px",
 }
 
 
 def _label(v: View, name: str, fate: Fate) -> str:
     times, breaks = round(v.graph.hottest(name)), v.breaks[name]
-    fact = {SPLIT: f"≈ {plural(fate.graphs, 'graph')}", EAGER: "runs eagerly"}.get(fate.kind, "")
+    fact = {SPLIT: f"≈ {plural(fate.graphs, 'graph')}", EAGER: "runs eagerly", FAILS: "raises an error"}.get(
+        fate.kind, ""
+    )
     rows = [short(name), f"×{times:,}" if times > 1 else "", fact, plural(breaks, "graph break") if breaks else ""]
     return "<br/>".join(_entities(printable(row)) for row in rows if row)
 

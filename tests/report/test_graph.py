@@ -15,7 +15,7 @@ from gblint.checking import Options, Outcome, check
 from gblint.findings.finding import Finding, Step
 from gblint.report import flame
 from gblint.report.flame import REST, Box
-from gblint.report.frames import EAGER, SPLIT, WHOLE, Fate, fates
+from gblint.report.frames import EAGER, FAILS, SPLIT, WHOLE, Fate, fates
 from gblint.report.graph import FORMATS, view
 from gblint.report.style import Style
 from tests.conftest import Result, Write, finding
@@ -60,6 +60,13 @@ def test_a_break_in_a_loop_of_its_own_loses_its_function() -> None:
     path = [Step("m.root", "m.py", 1), Step("m.leaf", "m.py", 3)]
     both = broken("leaf", path=path, consequence="frame-falls-back", heat=16.0)
     assert fate(calls("root leaf*"), both) == {"leaf": Fate(EAGER, 0, 1), "root": Fate(EAGER, 0, 0)}
+
+
+def test_where_fullgraph_allows_no_break_nothing_on_the_way_is_compiled() -> None:
+    path = [Step("m.root", "m.py", 1), Step("m.mid", "m.py", 2), Step("m.leaf", "m.py", 3)]
+    found = fate(calls("root mid", "mid leaf", "other mid"), broken("leaf", path=path, consequence="raises"))
+    assert found.pop("other") == Fate(SPLIT, 2, 0)
+    assert found == {"leaf": Fate(FAILS, 0, 1), "mid": Fate(FAILS, 0, 0), "root": Fate(FAILS, 0, 0)}
 
 
 def test_masked_breaks_and_recursion_add_nothing() -> None:
