@@ -28,6 +28,7 @@ from gblint.notebook import is_notebook
 from gblint.source import SourceError, read_bytes
 
 PASSES = 12  # of repairs that bring up new findings, each with repairs of its own
+_UNUSABLE = (Conflict, SyntaxError, ValueError, SourceError)  # what edits may meet
 TRIES = 12  # to find a set of repairs that go well together, in one pass
 
 
@@ -116,7 +117,8 @@ class _Session:
         return after
 
     def _try(self, outcome: Outcome, blame: Blame) -> Outcome | None:
-        for attempt in range(TRIES):
+        attempt = 0
+        while attempt < TRIES:
             blame.strict = attempt >= TRIES // 2
             out = self._banned | blame.out.keys()
             chosen = steps(outcome.findings, self._choice, self._settled.of_file, self._allowed, out)
@@ -125,7 +127,8 @@ class _Session:
             edits = _by_file(chosen)
             contents = self._contents(chosen, edits)
             if contents is None:
-                continue
+                continue  # with fewer steps than before
+            attempt += 1
             after = self._check(self._new | contents)
             if not blame.lay(outcome, after, chosen, edits):
                 self._origins += self._origins_of(chosen)
@@ -154,25 +157,41 @@ class _Session:
         self._dropped.append(Dropped(step, reason))
 
     def _contents(self, chosen: list[Step], edits: dict[str, list[Edit]]) -> dict[str, bytes] | None:
-        """The files with the edits made; None if some could not be, and their steps were dropped. Imports that nothing
-        uses any more are taken out, which adds to `edits`."""
-        contents = {}
+        """The files with the edits made; None if some could not be, and the steps at fault were dropped. Imports that
+        nothing uses any more are taken out, which adds to `edits`."""
+        contents: dict[str, bytes] = {}
         for path, own in edits.items():
-            data = self._data(path)
             try:
-                new = edited(data, own)
-                _compile(new, path)
-                extra = unused_after(path, data, new)
-                if extra:
-                    new = edited(data, [*own, *extra])
-                    _compile(new, path)
-                    own += extra
-            except (Conflict, SyntaxError, ValueError, SourceError) as error:
-                culprits = [s for s in chosen if any(e.filename == path for e in s.fix.edits)]
-                self._drop(culprits[-1], f"the edit would leave {Path(path).name} unusable: {error}")
-                return None
-            contents[path] = new
-        return contents
+                contents[path] = self._edited(path, own)
+            except _UNUSABLE as error:
+                for step in self._at_fault(chosen, path):
+                    if step.key not in self._banned:
+                        self._drop(step, f"the edit would leave {Path(path).name} unusable: {error}")
+        return contents if len(contents) == len(edits) else None
+
+    def _edited(self, path: str, own: list[Edit]) -> bytes:
+        data = self._data(path)
+        new = edited(data, own)
+        _compile(new, path)
+        extra = unused_after(path, data, new)
+        if extra:
+            new = edited(data, [*own, *extra])
+            _compile(new, path)
+            own += extra
+        return new
+
+    def _at_fault(self, chosen: list[Step], path: str) -> list[Step]:
+        """The steps that leave a file unusable by themselves; the last one if it takes several."""
+        suspects = [(s, mine) for s in chosen if (mine := [e for e in s.fix.edits if e.filename == path])]
+        found = [step for step, mine in suspects if self._breaks(path, mine)]
+        return found or [suspects[-1][0]]
+
+    def _breaks(self, path: str, edits: list[Edit]) -> bool:
+        try:
+            _compile(edited(self._data(path), edits), path)
+        except _UNUSABLE:
+            return True
+        return False
 
     def _data(self, path: str) -> bytes:
         """The file as it stands now: after the passes before, else from disk."""

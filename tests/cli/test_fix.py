@@ -157,6 +157,24 @@ def test_an_edit_that_would_not_parse_is_taken_back(model: Path, gblint, only) -
     assert "would leave model.py unusable" in result.err
 
 
+def test_edits_that_would_not_parse_cost_the_others_nothing(model: Path, gblint, only) -> None:
+    """However many there are."""
+    many = 2 * session.TRIES
+    body = "".join(f'    print("{n}", x.shape)\n' for n in range(many))
+    model.write_text(MODEL.replace('    print("a", x.shape)\n', body + '    print("good", x.shape)\n'))
+
+    def edits(site: Site):
+        statement = site.statement(site.node)
+        good = '"good"' in site.text(site.node)
+        return [site.remove(statement) if good else site.replace(site.node, "print(")]
+
+    only(edits)
+    result = fix(gblint)
+    assert result.code == 1
+    assert model.read_text() == MODEL.replace('    print("a", x.shape)\n', body)
+    assert result.err.count("would leave model.py unusable") == many
+
+
 def test_a_draft_is_shown_and_not_made(model: Path, gblint, only) -> None:
     only(lambda site: [site.replace(site.node, "...")], "placeholder")
     assert fix(gblint, "--unsafe-fixes").code == 1

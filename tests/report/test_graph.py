@@ -196,10 +196,10 @@ def test_boxes_neither_overlap_nor_leave_the_picture(models: dict[str, str]) -> 
 
 
 NODE = re.compile(
-    r'  f\d+(?:\["[^"<>&]*(?:<br/>[^"<>&]*)*"\]|\(\["[^"<>&]*(?:<br/>[^"<>&]*)*"\]\)):::(?:whole|split|eager)'
+    r'  f\d+(?:\["[^"<>&]*(?:<br/>[^"<>&]*)*"\]|\(\["[^"<>&]*(?:<br/>[^"<>&]*)*"\]\)):::(?:whole|split|eager|fails)'
 )
 EDGE = re.compile(r'  f\d+ -\.?->(?:\|"×[\d,]+"\|)? f\d+')
-CLASS = re.compile(r"  classDef \w+ fill:#\w{6},stroke:#\w{6},color:#\w{6}")
+CLASS = re.compile(r"  classDef \w+ fill:#\w{6},stroke:#\w{6},color:#\w{6}(?:,stroke-width:3px)?")
 
 
 def test_mermaid_is_well_formed_and_draws_what_dot_draws(models: dict[str, str]) -> None:
