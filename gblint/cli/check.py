@@ -41,6 +41,7 @@ from gblint.report import COMPARISONS, FORMATS, STATISTICS
     metavar="COMMAND",
     help="Run COMMAND, and hold the findings, and repairs with --fix, against what it shows.",
 )
+@click.option("-w", "--watch", is_flag=True, help="Report again whenever a file changes, until Ctrl-C.")
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if there is something to report.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what was looked at, and where imports were looked for.")
@@ -54,6 +55,7 @@ def command(
     show_fixes: bool,
     diff: bool,
     program: str | None,
+    watch: bool,
     exit_zero: bool,
     quiet: bool,
     verbose: bool,
@@ -67,6 +69,8 @@ def command(
     Exits with 0 if there is nothing to report, 1 if there is, 2 if gblint could not do its work. With --compare-torch a
     change is what there is to report.
     """
+    if watch:
+        return _watched(given, fix or diff or program is not None or compare_torch is not None)
     start = time.monotonic()
     outputs = outputs_of(output_format, output_file)
     reports = STATISTICS if as_statistics else FORMATS
@@ -118,6 +122,19 @@ def command(
         click.echo(f"took {time.monotonic() - start:.2f} s", err=True)
     write_reports(outputs, reports, outcome, quiet)
     return int(bool(outcome.findings or outcome.problems) and not exit_zero)
+
+
+def _watched(given: dict[str, Any], changes: bool) -> int:
+    """Run the same command line without `--watch` whenever a file changes."""
+    from gblint.cli.watching import watch
+
+    if changes or given["update"] or given["reason"] is not None:
+        raise click.UsageError("--watch reports and changes nothing: it excludes --fix, --diff, --verify and the like")
+    if "-" in given["paths"] or given["stdin_filename"]:
+        raise click.UsageError("standard input cannot be watched")
+    context = click.get_current_context()
+    again = context.params | {"watch": False}
+    return watch(given["paths"] or (".",), lambda: context.invoke(command, **again))
 
 
 def _compared(options: Options, release: str, outputs: tuple[Output, ...], exit_zero: bool, quiet: bool) -> int:
