@@ -33,6 +33,14 @@ class Watching:
         self._out = (folder.parent / "out").open("w+b")
         self._process = subprocess.Popen(command, cwd=folder, stdout=self._out, stderr=subprocess.STDOUT)
 
+    def __enter__(self) -> Watching:
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._out.close()
+
     def wait_for(self, text: str, times: int = 1) -> str:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
@@ -58,25 +66,25 @@ def folder(project: Write, tmp_path: Path) -> Path:
 
 
 def test_every_change_is_reported_and_ctrl_c_ends_well(folder: Path) -> None:
-    watching = Watching(folder)
-    watching.wait_for("watching", 1)
-    assert "model.py:6:5: GB0059" in watching.wait_for("Found 1 graph break", 1)
-    (folder / "model.py").write_text(CLEAN, "utf-8")
-    watching.wait_for("Found no graph breaks", 1)
-    (folder / "new.py").write_text(BREAKS, "utf-8")
-    assert "new.py:6:5: GB0059" in watching.wait_for("watching", 3)
-    (folder / "pyproject.toml").write_text("[tool.gblint]\nselekt = 1\n", "utf-8")
-    assert "unknown key `tool.gblint.selekt`" in watching.wait_for("watching", 4)
-    (folder / "pyproject.toml").write_text("[tool.gblint]\nignore = ['GB0059']\n", "utf-8")
-    watching.wait_for("Found no graph breaks", 2)
-    (folder / "notes.txt").write_text("nothing to do with it", "utf-8")
-    (folder / ".venv").mkdir()
-    (folder / ".venv" / "lib.py").write_text(BREAKS, "utf-8")
-    time.sleep(1.0)
-    assert watching.wait_for("watching", 5).count("watching") == 5
-    code, seconds = watching.interrupt()
-    assert code == 0
-    assert seconds < 2.0
+    with Watching(folder) as watching:
+        watching.wait_for("watching", 1)
+        assert "model.py:6:5: GB0059" in watching.wait_for("Found 1 graph break", 1)
+        (folder / "model.py").write_text(CLEAN, "utf-8")
+        watching.wait_for("Found no graph breaks", 1)
+        (folder / "new.py").write_text(BREAKS, "utf-8")
+        assert "new.py:6:5: GB0059" in watching.wait_for("watching", 3)
+        (folder / "pyproject.toml").write_text("[tool.gblint]\nselekt = 1\n", "utf-8")
+        assert "unknown key `tool.gblint.selekt`" in watching.wait_for("watching", 4)
+        (folder / "pyproject.toml").write_text("[tool.gblint]\nignore = ['GB0059']\n", "utf-8")
+        watching.wait_for("Found no graph breaks", 2)
+        (folder / "notes.txt").write_text("nothing to do with it", "utf-8")
+        (folder / ".venv").mkdir()
+        (folder / ".venv" / "lib.py").write_text(BREAKS, "utf-8")
+        time.sleep(1.0)
+        assert watching.wait_for("watching", 5).count("watching") == 5
+        code, seconds = watching.interrupt()
+        assert code == 0
+        assert seconds < 2.0
 
 
 def test_a_terminal_is_cleared(folder: Path) -> None:
