@@ -49,6 +49,7 @@ from gblint.timing import CLOCK
     metavar="HEAT[:0..1]",
     help="Exit with 1 only for these: hot, cold, with the least confidence behind a colon; none.",
 )
+@click.option("-w", "--watch", is_flag=True, help="Report again whenever a file changes, until Ctrl-C.")
 @click.option("-e", "--exit-zero", is_flag=True, help="Exit with 0 even if there is something to report.")
 @click.option("--timing", is_flag=True, help="Say where the time went: by stage, and the slowest files.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
@@ -63,6 +64,7 @@ def command(
     show_fixes: bool,
     diff: bool,
     program: str | None,
+    watch: bool,
     exit_zero: bool,
     timing: bool,
     quiet: bool,
@@ -77,6 +79,8 @@ def command(
     Exits with 0 if there is nothing to report, 1 if there is, 2 if gblint could not do its work. With --compare-torch a
     change is what there is to report.
     """
+    if watch:
+        return _watched(given, fix or diff or program is not None or compare_torch is not None)
     start = time.monotonic()
     CLOCK.on = timing
     CLOCK.clear()
@@ -144,6 +148,19 @@ def _check_beside(beside: str, fail_on: bool, timing: bool, fix: bool) -> None:
         raise click.UsageError(f"--fail-on excludes {beside}, whose exit code says another thing")
     if timing and (beside or fix):
         raise click.UsageError(f"--timing goes with a plain check, not with {beside or '--fix'}")
+
+
+def _watched(given: dict[str, Any], changes: bool) -> int:
+    """Run the same command line without `--watch` whenever a file changes."""
+    from gblint.cli.watching import watch
+
+    if changes or given["update"] or given["reason"] is not None:
+        raise click.UsageError("--watch reports and changes nothing: it excludes --fix, --diff, --verify and the like")
+    if "-" in given["paths"] or given["stdin_filename"]:
+        raise click.UsageError("standard input cannot be watched")
+    context = click.get_current_context()
+    again = context.params | {"watch": False}
+    return watch(given["paths"] or (".",), lambda: context.invoke(command, **again))
 
 
 def _compared(options: Options, release: str, outputs: tuple[Output, ...], exit_zero: bool, quiet: bool) -> int:
