@@ -18,6 +18,8 @@ _ELSEWHERE = {
     "corpus/README.md": "corpus.md",
     "README.md": "index.md",  # the site has a first page of its own
 }
+# A drawing that a script from elsewhere would have to make; the same one stands below it as text.
+_MERMAID = re.compile(r"^```mermaid\n.*?^```\n", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"(!?)\[([^\]\n]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -33,6 +35,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Let links between files of the repository lead to pages of the site."""
+    markdown = _MERMAID.sub("", markdown)
     place = {name: source for source, name in _ELSEWHERE.items() if name != "index.md"}.get(page.file.src_uri)
     return linked(markdown, place or f"docs/{page.file.src_uri}", page.file.src_uri)
 

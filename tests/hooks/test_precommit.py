@@ -6,6 +6,7 @@ checkout. Nothing is fetched (see `offline`).
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -245,6 +246,34 @@ def test_hooks_read_the_environment_of_the_project_not_their_own(tmp_path, hooks
     done, said = project.commit("model.py")
     assert not done
     assert "GB0059 print-call" in said
+
+
+def test_a_notebook_is_checked(tmp_path, hooks, variables) -> None:
+    project = make(tmp_path, hooks, variables, {"tools.py": TOOLS}, "gblint-check")
+    cells = [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "execution_count": None, "source": MODEL}]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    project.write({"try.ipynb": json.dumps(notebook), "notes.md": ""})
+    done, said = project.commit("try.ipynb", "notes.md")
+    assert "(no files to check)" not in said
+    assert "Looked at 1 file of a project of 2" in said
+    assert done, "the break is in a file that is not part of the commit"
+    project.write({"tools.py": TOOLS + "\n"})
+    done, said = project.commit("tools.py")
+    assert not done
+    assert "try.ipynb" in said
+
+
+def test_a_plugin_is_named_as_an_additional_dependency(tmp_path, hooks, variables) -> None:
+    plugin = tmp_path / "gblint-shop"
+    shutil.copytree(ROOT / "docs/examples/gblint-shop", plugin, ignore=shutil.ignore_patterns("__pycache__"))
+    work = tmp_path / "work"
+    work.mkdir()
+    more = f"      additional_dependencies: [{plugin}]\n"
+    project = make(work, hooks, variables, {}, "gblint-check", more=more)
+    project.write({"model.py": "import shop_native\n" + COUNT.replace("x.sum() > 0", "shop_native.overflows(x)")})
+    done, said = project.commit("model.py")
+    assert not done
+    assert "GB0170 branch-on-tensor" in said
 
 
 def test_the_extra_for_development_has_what_this_needs() -> None:
