@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from gblint.findings.finding import Finding
 
 K = TypeVar("K")
+T = TypeVar("T")
 
 
 def likeliest(findings: Iterable[Finding], rank: Callable[[Finding], Any]) -> list[Finding]:
@@ -23,8 +24,8 @@ def likeliest(findings: Iterable[Finding], rank: Callable[[Finding], Any]) -> li
     return sorted(best.values(), key=lambda f: (f.filename, f.row, f.column, f.code))
 
 
-def beyond(findings: Iterable[Finding], expected: Mapping[K, int], key: Callable[[Finding], K]) -> list[Finding]:
-    """The findings that are more than expected of their key: the last ones, in the order given."""
+def beyond(findings: Iterable[T], expected: Mapping[K, int], key: Callable[[T], K]) -> list[T]:
+    """The findings, or others counted like them, beyond what is expected of their key: the last ones, as given."""
     seen: Counter[K] = Counter()
     surplus = []
     for finding in findings:

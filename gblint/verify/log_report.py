@@ -31,7 +31,7 @@ _REASON_LENGTH = 400
 def render(found: Sequence[Site], said: Said, style: Style) -> str:
     """For reading."""
     sources = Sources({})
-    blocks = ["\n".join(_site(site, sources, style)) for site in by_worth(found)]
+    blocks = ["\n".join(site_lines(site, sources, style)) for site in by_worth(found)]
     text = "".join(f"{block}\n\n" for block in blocks)
     return text + "".join(f"{line}\n" for line in summary(found, said, style)) if style.summary else text
 
@@ -100,7 +100,8 @@ def frame_data(frame: Frame) -> dict[str, Any]:
     return {"filename": readable(frame.filename), "row": frame.row, "function": frame.function}
 
 
-def _site(site: Site, sources: Sources, style: Style) -> Iterator[str]:
+def site_lines(site: Site, sources: Sources, style: Style) -> Iterator[str]:
+    """A place with its source and what is known of it, line by line."""
     yield " ".join(
         (
             style.paint(f"{shown(site.filename)}:{site.row}", bold=True),

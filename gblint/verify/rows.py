@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from gblint.source import SourceError, decode, read_bytes
@@ -19,6 +19,7 @@ class Rows:
     def __init__(self, text: str) -> None:
         self._statements: dict[int, Range] = {}
         self._functions: list[Range] = []
+        self._names: dict[Range, str] = {}
         self.lines = text.splitlines()
         try:
             tree = ast.parse(text)
@@ -30,6 +31,7 @@ class Rows:
                 self._statements[row] = (first, last)  # inner statements come later
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self._functions.append((first, node.end_lineno or node.lineno))
+        self._names = dict(_names(tree.body, ""))
 
     def statement(self, row: int) -> Range:
         """First and last row of the statement that a row belongs to: the head alone, if it has a body."""
@@ -43,6 +45,10 @@ class Rows:
     def functions(self, row: int) -> list[Range]:
         """First and last row, decorators included, of each function around a row, outermost first."""
         return [(first, last) for first, last in self._functions if first <= row <= last]
+
+    def name(self, row: int) -> str:
+        """The qualified name of the innermost function around a row, "" outside of all: "Net.forward"."""
+        return self._names.get(self.function(row), "")
 
     def function(self, row: int) -> Range:
         """The innermost one."""
@@ -62,6 +68,18 @@ def _walk(tree: ast.AST) -> Iterator[ast.stmt]:
             for child in ast.iter_child_nodes(node)
             if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case))
         ]
+
+
+def _names(body: Iterable[ast.AST], around: str) -> Iterator[tuple[Range, str]]:
+    """Functions with their qualified names, by first and last row, decorators included."""
+    for node in body:
+        name = around
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = f"{around}.{node.name}" if around else node.name
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield (_extent(node)[0], node.end_lineno or node.lineno), name
+            name = f"{name}.<locals>"
+        yield from _names(ast.iter_child_nodes(node), name)
 
 
 def _extent(node: ast.stmt) -> Range:
