@@ -177,10 +177,12 @@ def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, ki
     carry = left.then if is_and else left.other
     guarded = left.truth is None
     frame.guards += guarded
+    frame.inline += guarded
     try:
         right = under(machine, frame, carry, lambda: test(machine, frame, node.right, inner_kind, plain_message))
     finally:
         frame.guards -= guarded
+        frame.inline -= guarded
     if left.truth is is_and:
         return right
     decided = {**carry, **(right.then if is_and else right.other)}
@@ -208,10 +210,12 @@ def boolean_value(machine: Machine, frame: Frame, node: cst.BooleanOperation) ->
         return left.value
     guarded = left.truth is None
     frame.guards += guarded
+    frame.inline += guarded
     try:
         right = under(machine, frame, left.then if is_and else left.other, lambda: evaluate(machine, frame, node.right))
     finally:
         frame.guards -= guarded
+        frame.inline -= guarded
     if left.truth is is_and:
         return right
     kept = union_of(m for m in members(left.value) if truth(machine, m) is not is_and)

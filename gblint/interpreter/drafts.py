@@ -40,7 +40,7 @@ class Draft:
     """
 
     __slots__ = (
-        "answer", "certainty", "chunk", "consequence", "event", "function", "guards", "inner", "loops",
+        "answer", "certainty", "chunk", "consequence", "event", "function", "guards", "inline", "inner", "loops",
         "masked_by", "node", "path", "root", "rule",
     )  # fmt: skip
 
@@ -52,6 +52,7 @@ class Draft:
         self.chunk = frame.chunk
         self.certainty = answer.certainty
         self.guards = frame.guards
+        self.inline = frame.inline
         self.loops = frame.loops
         self.inner = frame.loops - (frame.caller.loops if frame.caller is not None else 0)  # of the function alone
         self.path: list[tuple[str, Chunk, cst.CSTNode | None]] = _path(frame)
@@ -163,6 +164,7 @@ def _merge(known: Draft, new: Draft) -> None:
     if (new.guards, -new.loops) < (known.guards, -known.loops):
         known.path, known.root = new.path, new.root
     known.guards = min(known.guards, new.guards)
+    known.inline = min(known.inline, new.inline)
     known.loops = max(known.loops, new.loops)
     known.inner = max(known.inner, new.inner)
     if known.consequence == "masked" or (known.consequence == "splits-graph" and new.consequence == "frame-falls-back"):

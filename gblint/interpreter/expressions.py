@@ -448,11 +448,13 @@ def _ternary(machine: Machine, frame: Frame, node: cst.IfExp) -> Value:
     if result.truth is False:
         return conditions.under(machine, frame, result.other, lambda: evaluate(machine, frame, node.orelse))
     frame.guards += 1
+    frame.inline += 1
     try:
         a = conditions.under(machine, frame, result.then, lambda: evaluate(machine, frame, node.body))
         b = conditions.under(machine, frame, result.other, lambda: evaluate(machine, frame, node.orelse))
     finally:
         frame.guards -= 1
+        frame.inline -= 1
     return join(a, b)
 
 
@@ -484,6 +486,7 @@ def call_arguments(machine: Machine, frame: Frame, nodes: Any) -> tuple[list[Val
             if isinstance(inner, list):
                 args.extend(inner)
             else:
+                args.extend(value.prefix or () if isinstance(value, Sequence) else ())
                 opaque = True
         elif isinstance(value, Mapping):
             kwargs.update({k: v for k, v in value.items.items() if isinstance(k, str)})

@@ -26,14 +26,15 @@ class Frame:
     module.
     pure: 1 while it calls the body of a checkpoint or another operator of higher order, where side effects are refused;
         2 in all that runs there. given: parameters of such a body that still hold what was passed.
-    guards: unresolved conditions between the root and the current statement.
+    guards: unresolved conditions between the root and the current statement; inline: those of them within the current
+        statement (`a and b`, `b if a else c`), so that the line may run without what is evaluated now.
     loops: nested loops around the current statement, those of the callers included.
     """
 
     __slots__ = (
         "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given",
         "global_names",
-        "guards", "hard", "helpers", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names",
+        "guards", "hard", "helpers", "inline", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names",
         "pure", "returns", "starts", "traced", "yields",
     )  # fmt: skip
 
@@ -60,6 +61,7 @@ class Frame:
         self.eager: int = 0 if traced or caller is None else caller.eager + 1
         self.helpers: int = 0 if traced or caller is None else caller.helpers + 1
         self.guards: int = caller.guards if caller is not None else 0
+        self.inline: int = 0
         self.loops: int = caller.loops if caller is not None else 0
         self.pure: int = 2 if caller is not None and caller.pure else 0
         self.given: set[str] = set()

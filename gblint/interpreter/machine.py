@@ -378,7 +378,7 @@ class Machine:
         if frame.function is None or frame.fallen is self:
             self.entries[name] = min(self.root.kind, self.entries.get(name, self.root.kind), key=ROOT_KINDS.index)
             return
-        if function.info is not None:
+        if function.info is not None and name != self.root.name:  # a root in a decorator's wrapper is called by that
             self.reached.add((function.module.path, function.qualname))
         caller = functions.full_name(frame.function)
         loops, guards = frame.loops, frame.guards

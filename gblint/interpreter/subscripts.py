@@ -253,11 +253,19 @@ def _store_sequence(frame: Frame, base: Sequence, index: Value, value: Value) ->
         old = base.items[index.value]
         base.items[index.value] = join(old, value) if frame.guards else value
         return
-    if base.items is not None:
-        base.elem = join_all([*base.items, value]) if base.items else value
-        base.items = None if base.items else base.items
+    if base.items:
+        changed = [_like(item, value) for item in base.items]
+        base.items = [
+            join(item, value) if alike or not any(changed) else item
+            for item, alike in zip(base.items, changed, strict=True)
+        ]
         return
     base.elem = join(base.elem, value) if base.elem is not None else value
+
+
+def _like(old: Value, new: Value) -> bool:
+    """Whether a store at a position that is not known may mean this element: both are tensors, or neither is."""
+    return (as_tensor(old) is None) == (as_tensor(new) is None)
 
 
 def delete(machine: Machine, frame: Frame, base: Value, index: list[Value], node: cst.CSTNode) -> None:

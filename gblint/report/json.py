@@ -81,6 +81,7 @@ def finding_data(f: Finding) -> dict[str, Any]:
         "declined": [{"codemod": name, "reason": reason} for name, reason in f.refusals],
         "certainty": round(f.certainty, 4),
         "guards": f.guards,
+        "inline": f.inline,
     }
 
 
