@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
-from gblint.interpreter import tensors
+from gblint.interpreter import ranks, tensors
 from gblint.interpreter.events import Branch, Compare, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -378,6 +378,11 @@ def _ordered(
         and type_name(right) not in ("str", "bool")
     ):
         return Test(None, value=Unknown(COMPARISON))
+    name = ranks.measured(left_node)
+    if name and isinstance(right, Const) and isinstance(right.value, int) and symbol in ("==", "!="):
+        known = ranks.with_rank(frame.env.names.get(name), right.value)
+        learnt: Facts = {name: known} if known is not None else {}
+        return Test(None, learnt) if symbol == "==" else Test(None, {}, learnt)
     name = _target(left_node)
     if name and isinstance(right, Const) and symbol in ("==", "!=") and isinstance(left, Plain):
         fact: Facts = {name: right}

@@ -111,6 +111,7 @@ class Machine:
         self.pending_globals: set[tuple[str, str]] = set()
         self.set_on_classes: set[str] = set()  # names of class attributes that code has set
         self.absent_globals: set[tuple[str, str]] = set()  # looked for in vain
+        self.nested_functions: dict[int, Function] = {}  # functions that traced code has defined, by node
         self.closures: list[Environment] = []  # environments that hold functions which hold them
         self.class_values: dict[tuple[str, str], Class] = {}
         self.function_values: dict[tuple[str, int], Value] = {}
@@ -334,6 +335,8 @@ class Machine:
             return Unknown("source could not be parsed")
         self._note_call(frame, function, node)
         starts = frame.traced and frame.fallen is not None
+        if starts:  # called by code that runs eagerly: its tensors come from outside, as those of a root do
+            args, kwargs = [mark_input(a) for a in args], {k: mark_input(v) for k, v in kwargs.items()}
         key = functions.call_key(args, kwargs, frame.traced, starts)
         if opaque:
             key = (key, "opaque")
