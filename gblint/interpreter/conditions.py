@@ -219,7 +219,18 @@ def boolean_value(machine: Machine, frame: Frame, node: cst.BooleanOperation) ->
     if left.truth is is_and:
         return right
     kept = union_of(m for m in members(left.value) if truth(machine, m) is not is_and)
-    return join(kept, right) if kept is not None else right
+    if kept is None:
+        return right
+    return (_opened(right) if isinstance(kept, Unknown) and not is_and else None) or join(kept, right)
+
+
+def _opened(default: Value) -> Value | None:
+    """`found or {}`: a container like its empty default, of whose contents nothing is known; None for others."""
+    if isinstance(default, Mapping) and not default.items and default.elem is None:
+        return Mapping({}, Unknown("value"), False, default.kind, default.factory)
+    if isinstance(default, Sequence) and default.items == []:
+        return Sequence(default.kind, None, Unknown("element"))
+    return None
 
 
 # -- comparisons --------------------------------------------------------------------------------------------------

@@ -114,6 +114,8 @@ class Drafts:
             if certainty >= SURE and not falls and not current.guards:
                 _hand_over(current)
             if current.starts:
+                if certainty >= SURE and not falls and not current.guards:
+                    current.changed_dict = ""  # what follows is compiled anew
                 break
             node = current.call_node
             current = current.caller

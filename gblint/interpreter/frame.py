@@ -28,11 +28,12 @@ class Frame:
         2 in all that runs there. given: parameters of such a body that still hold what was passed.
     guards: unresolved conditions between the root and the current statement; inline: those of them within the current
         statement (`a and b`, `b if a else c`), so that the line may run without what is evaluated now.
+    changed_dict: whether code compiled with this frame has changed a dict from outside (`outside` of the dict).
     loops: nested loops around the current statement, those of the callers included.
     """
 
     __slots__ = (
-        "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given",
+        "blocks", "call_node", "caller", "changed_dict", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given",
         "global_names",
         "guards", "hard", "helpers", "inline", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names",
         "pure", "returns", "starts", "traced", "yields",
@@ -64,6 +65,7 @@ class Frame:
         self.inline: int = 0
         self.loops: int = caller.loops if caller is not None else 0
         self.pure: int = 2 if caller is not None and caller.pure else 0
+        self.changed_dict = ""
         self.given: set[str] = set()
         self.blocks: list[str] = []
         self.hard = 0

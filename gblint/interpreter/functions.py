@@ -321,7 +321,8 @@ def bind(
         rest = args[len(signature.positional) :]
         names[signature.star] = Sequence("tuple", list(rest)) if not opaque else _at_least(rest)
     if signature.star_star:
-        names[signature.star_star] = Mapping(spare, exact=not opaque)
+        names[signature.star_star] = rest_by_name = Mapping(spare, exact=not opaque)
+        rest_by_name.outside = "yes" if child.starts else "alone"
     return names
 
 

@@ -454,8 +454,10 @@ class Machine:
 
 def mark_input(value: Value) -> Value:
     """An argument of a root as Dynamo sees it: iterators come from outside."""
-    from gblint.interpreter.values import Stream
+    from gblint.interpreter.values import Mapping, Stream
 
+    if isinstance(value, Mapping):
+        value.outside = "yes"
     if isinstance(value, Stream) and value.kind != "range":
         return Stream(value.kind, value.elem, value.items, passed_in=True)
     if isinstance(value, Tensor) and value.role in ("", "result"):

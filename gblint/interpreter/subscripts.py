@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter import conditions, effects
+from gblint.interpreter import conditions, effects, proxies
 from gblint.interpreter.events import Index
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -226,6 +226,7 @@ def store(machine: Machine, frame: Frame, base: Value, index: list[Value], value
     first = index[0] if index else Unknown("no index")
     for member in base.members if isinstance(base, Union) else (base,):
         if isinstance(member, Mapping):
+            proxies.note_change(frame, member)
             _store_mapping(frame, member, first, value)
         elif isinstance(member, Sequence):
             _store_sequence(frame, member, first, value)
@@ -273,6 +274,7 @@ def delete(machine: Machine, frame: Frame, base: Value, index: list[Value], node
     if frame.traced and machine.table.by_kind["index"] and isinstance(base, External | Instance):
         machine.emit(frame, "index", Index(node, base, index, True, None))
     first = index[0] if index else None
+    proxies.note_change(frame, base)
     if isinstance(base, Mapping) and isinstance(first, Const) and _hashable(first):
         base.items.pop(first.value, None)
     elif isinstance(base, Sequence) and base.items is not None:

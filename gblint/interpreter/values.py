@@ -136,9 +136,11 @@ class Mapping(Value):
 
     items: values by constant key. elem: join of values under keys that are not constants (None: no such).
     exact: no other keys exist. factory: default factory of a defaultdict.
+    outside: "yes" if it was there before the region, "alone" if it is the `**kwargs` of an inlined function, which is
+    there before the region once that is compiled alone; else "".
     """
 
-    __slots__ = ("elem", "exact", "factory", "items", "kind")
+    __slots__ = ("elem", "exact", "factory", "items", "kind", "outside")
 
     def __init__(
         self,
@@ -153,6 +155,7 @@ class Mapping(Value):
         self.exact = exact
         self.kind = kind
         self.factory = factory
+        self.outside = ""
 
     def element(self) -> Value:
         """The join of all values."""
