@@ -106,4 +106,7 @@ step(torch.ones(2))
     def on_raise(self, event: Raise, context: Context) -> Break | None:
         if event.caught:
             return None
+        if event.missing:
+            message = f"`{event.missing}` may be None here: its default is filled in only by code that is not compiled"
+            return Break(message, 0.8, fatal=True)
         return Break(f"`{context.text(event.node)}` leaves the compiled function", 0.9, fatal=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
-from gblint.interpreter import ranks, tensors
+from gblint.interpreter import failures, ranks, tensors
 from gblint.interpreter.events import Branch, Compare, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -183,6 +183,8 @@ def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, ki
     finally:
         frame.guards -= guarded
         frame.inline -= guarded
+    if guarded and right.truth is False and is_and and frame.traced:
+        failures.note_unfilled(machine, frame, left.then, node.right)
     if left.truth is is_and:
         return right
     decided = {**carry, **(right.then if is_and else right.other)}

@@ -105,10 +105,11 @@ class Drafts:
         if isinstance(frame.fallen, Draft):
             return "masked", frame.fallen
         falls = False
+        guards = frame.guards
         current: Frame | None = frame
         while current is not None and current.traced and current.fallen is None:
             drops = fatal or cannot_resume(current, node)
-            if drops and certainty >= SURE:
+            if drops and certainty >= SURE and current.guards == guards:  # else the caller falls in some runs only
                 current.fallen = draft
             falls = falls or drops
             if certainty >= SURE and not falls and not current.guards:
@@ -134,7 +135,7 @@ class Drafts:
             old = best.get(id(entry[0]))
             if old is None or entry[1] < old[1]:
                 best[id(entry[0])] = entry
-        felt = max((d for d, _, _ in best.values()), key=lambda d: d.certainty, default=None)
+        felt = max((d for d, guards, _ in best.values() if guards <= 0), key=lambda d: d.certainty, default=None)
         return list(best.values()), felt
 
     def forget_logs(self) -> None:

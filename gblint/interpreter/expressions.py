@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gblint.interpreter import attributes, conditions, subscripts, tensors
+from gblint.interpreter import attributes, conditions, failures, subscripts, tensors
 from gblint.interpreter.events import Format, Globals, Iterate, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.source import code
@@ -569,6 +569,8 @@ def _attribute(machine: Machine, frame: Frame, node: cst.Attribute) -> Value:
         fact = frame.facts.get(dotted_path(node))
         if fact is not None:
             return fact
+    if frame.unfilled:
+        failures.note_use(machine, frame, node)
     receiver = evaluate(machine, frame, node.value)
     return attributes.load(machine, frame, receiver, node.attr.value, node)
 
@@ -576,6 +578,8 @@ def _attribute(machine: Machine, frame: Frame, node: cst.Attribute) -> Value:
 def _subscript(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
     base = evaluate(machine, frame, node.value)
     index = subscripts.index_values(machine, frame, node)
+    if frame.unfilled:
+        failures.note_use(machine, frame, node)
     return subscripts.load(machine, frame, base, index, node)
 
 

@@ -29,14 +29,16 @@ class Frame:
     guards: unresolved conditions between the root and the current statement; inline: those of them within the current
         statement (`a and b`, `b if a else c`), so that the line may run without what is evaluated now.
     changed_dict: whether code compiled with this frame has changed a dict from outside (`outside` of the dict).
+    unfilled: variables that may still be None, since their default is filled in by code that is not compiled only.
+    finals: `finally` blocks around the current statement.
     loops: nested loops around the current statement, those of the callers included.
     """
 
     __slots__ = (
-        "blocks", "call_node", "caller", "changed_dict", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given",
+        "blocks", "call_node", "caller", "changed_dict", "chunk", "depth", "eager", "env", "facts", "fallen", "finals", "function", "given",
         "global_names",
         "guards", "hard", "helpers", "inline", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names",
-        "pure", "returns", "starts", "traced", "yields",
+        "pure", "returns", "starts", "traced", "unfilled", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +68,8 @@ class Frame:
         self.loops: int = caller.loops if caller is not None else 0
         self.pure: int = 2 if caller is not None and caller.pure else 0
         self.changed_dict = ""
+        self.unfilled: dict[str, Value] = {}
+        self.finals: list[cst.BaseSuite] = []
         self.given: set[str] = set()
         self.blocks: list[str] = []
         self.hard = 0

@@ -565,6 +565,8 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.snapshot()
     returned = len(frame.returns)
     frame.push("try")
+    if node.finalbody is not None:
+        frame.finals.append(node.finalbody.body)
     try:
         falls = execute(machine, frame, node.body)
         if not falls and len(frame.returns) > returned and not isinstance(frame.returns[-1], Unknown):
@@ -593,6 +595,8 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
             frame.guards -= 1
     finally:
         frame.pop()
+        if node.finalbody is not None:
+            frame.finals.pop()
     if ends:
         frame.restore(_join_states(ends))
     if node.finalbody is not None:

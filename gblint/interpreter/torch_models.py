@@ -5,6 +5,7 @@ from __future__ import annotations
 from gblint.interpreter import effects, modules, tensors
 from gblint.interpreter.externals import MODELS, Site, construct_external, model
 from gblint.interpreter.values import (
+    COMPILING,
     FALSE,
     NONE,
     TRUE,
@@ -68,7 +69,7 @@ for _name in (
     "torch.compiler.is_dynamo_compiling",
     "torch._utils.is_compiling",
 ):
-    model(_name)(lambda site: TRUE if site.frame.traced else FALSE)
+    model(_name)(lambda site: COMPILING if site.frame.traced else FALSE)
 for _name in (
     "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state",
     "torch.compiler.is_exporting",

@@ -413,6 +413,7 @@ class Union(Value):
 
 NONE = Const(None)
 TRUE = Const(True)
+COMPILING = Const(True)  # what `is_compiling()` answers in the region
 FALSE = Const(False)
 NUMERIC = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 
