@@ -281,6 +281,13 @@ def _inspect(site: Site) -> Value:
     return Plain("bool")
 
 
+@model("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.std.tqdm", "tqdm.autonotebook.tqdm")
+def _progress_bar(site: Site) -> Value:
+    """It yields what it is given."""
+    source = site.arg(0, "iterable")
+    return Stream("iterator", site.element(source)) if source is not None else Unknown("progress bar")
+
+
 @model("inspect.Signature.bind", "inspect.Signature.bind_partial")
 def _bind_signature(site: Site) -> Value:
     proxies.note_read(site.machine, site.frame, site.receiver, site.node)

@@ -77,8 +77,10 @@ def _rank_of(values: list[Value]) -> int | None:
 
 
 def _subclass_of(values: list[Value]) -> str:
-    """The subclass of a result; a random number of Python among tensors leaves them plain."""
+    """The subclass of a result; a random number of Python, or an array of NumPy, among tensors leaves them plain."""
     found = [t.subclass for v in values if (t := as_tensor(v)) is not None]
+    if "ndarray" in found and "" in found:
+        return ""
     return next((s for s in found if s and (s != "random" or len(found) == 1)), "")
 
 
