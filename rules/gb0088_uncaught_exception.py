@@ -22,7 +22,7 @@ Limits:
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Context, Raise, Rule, RuleMeta
+from gblint.rule_api import Break, Context, Raise, Rule, RuleMeta, Unknown, is_none
 
 
 class UncaughtException(Rule):
@@ -108,5 +108,5 @@ step(torch.ones(2))
             return None
         if event.missing:
             message = f"`{event.missing}` may be None here: its default is filled in only by code that is not compiled"
-            return Break(message, 0.8, fatal=True)
+            return Break(message, 0.95 if is_none(event.value or Unknown()) else 0.8, fatal=True)
         return Break(f"`{context.text(event.node)}` leaves the compiled function", 0.9, fatal=True)

@@ -46,9 +46,9 @@ Facts = dict[str, Value]
 
 class Test:
     """Outcome of a condition. truth: known or None; then, other: what each side teaches, by name or dotted path;
-    value: the value of the expression."""
+    value: the value of the expression; off: it is false by default."""
 
-    __slots__ = ("other", "then", "truth", "value")
+    __slots__ = ("off", "other", "then", "truth", "value")
 
     def __init__(
         self, truth: bool | None, then: Facts | None = None, other: Facts | None = None, value: Value | None = None
@@ -57,6 +57,7 @@ class Test:
         self.then = then or {}
         self.other = other or {}
         self.value = value if value is not None else (Plain("bool") if truth is None else Const(truth))
+        self.off = any(isinstance(m, Plain) and m.off for m in members(self.value))
 
 
 def truth(machine: Machine, value: Value) -> bool | None:
@@ -178,12 +179,15 @@ def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, ki
     guarded = left.truth is None
     frame.guards += guarded
     frame.inline += guarded
+    unlikely = guarded and is_and and left.off
+    frame.unlikely += unlikely
     try:
         right = under(machine, frame, carry, lambda: test(machine, frame, node.right, inner_kind, plain_message))
     finally:
         frame.guards -= guarded
         frame.inline -= guarded
-    if guarded and right.truth is False and is_and and frame.traced:
+        frame.unlikely -= unlikely
+    if right.truth is False and is_and and frame.traced:
         failures.note_unfilled(machine, frame, left.then, node.right)
     if left.truth is is_and:
         return right
@@ -191,7 +195,11 @@ def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, ki
     known: bool | None = (not is_and) if right.truth is (not is_and) else None
     # The undecided side: if the other operand is certain not to decide, this one did.
     open_side = _undecided(left, right, is_and)
-    return Test(known, decided, open_side) if is_and else Test(known, open_side, decided)
+    if not is_and:
+        return Test(known, open_side, decided)
+    both = Test(known, decided, open_side)
+    both.off = left.off or right.off
+    return both
 
 
 def _undecided(left: Test, right: Test, is_and: bool) -> Facts:
@@ -213,11 +221,14 @@ def boolean_value(machine: Machine, frame: Frame, node: cst.BooleanOperation) ->
     guarded = left.truth is None
     frame.guards += guarded
     frame.inline += guarded
+    unlikely = guarded and is_and and left.off
+    frame.unlikely += unlikely
     try:
         right = under(machine, frame, left.then if is_and else left.other, lambda: evaluate(machine, frame, node.right))
     finally:
         frame.guards -= guarded
         frame.inline -= guarded
+        frame.unlikely -= unlikely
     if left.truth is is_and:
         return right
     kept = union_of(m for m in members(left.value) if truth(machine, m) is not is_and)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gblint.rule_api import Rule
 
 SURE = 0.5  # a break less certain than this masks nothing
+UNLIKELY = 0.5  # what a condition leaves of a certainty that is false by default and stands on the same line
 SAME_STEP = {"construct": "call"}  # events that tell of one instruction in two ways
 
 
@@ -50,7 +51,7 @@ class Draft:
         self.node = node
         self.event = SAME_STEP.get(event, event)
         self.chunk = frame.chunk
-        self.certainty = answer.certainty
+        self.certainty = answer.certainty * (UNLIKELY if frame.unlikely else 1.0)
         self.guards = frame.guards
         self.inline = frame.inline
         self.loops = frame.loops

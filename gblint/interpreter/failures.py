@@ -26,7 +26,7 @@ def note_unfilled(machine: Machine, frame: Frame, learnt: dict[str, Value], othe
         return
     for name, value in learnt.items():
         current = frame.env.names.get(name)
-        if is_none(value) and isinstance(current, Union):
+        if is_none(value) and current is not None and (isinstance(current, Union) or is_none(current)):
             frame.unfilled[name] = current
 
 
@@ -38,10 +38,10 @@ def note_use(machine: Machine, frame: Frame, node: cst.Attribute | cst.Subscript
     value = frame.unfilled.get(name)
     if value is None or frame.env.names.get(name) is not value or "try" in frame.blocks:
         return
-    _fail(machine, frame, node, name)
+    _fail(machine, frame, node, value, name)
 
 
-def _fail(machine: Machine, frame: Frame, node: cst.CSTNode, name: str) -> None:
+def _fail(machine: Machine, frame: Frame, node: cst.CSTNode, value: Value, name: str) -> None:
     """Dynamo reports an exception at the `finally` that it passes on its way out; and where it arises, once the caller
     has been split round the call and the function is compiled alone."""
     chain = [frame]
@@ -50,10 +50,10 @@ def _fail(machine: Machine, frame: Frame, node: cst.CSTNode, name: str) -> None:
     last = _last_resort(chain[-1]) if len(chain) > 1 else None
     if last is not None:
         before = [each.fallen for each in chain]
-        machine.emit(chain[-1], "raise", Raise(last, "builtins.TypeError", None, False, name))
+        machine.emit(chain[-1], "raise", Raise(last, "builtins.TypeError", value, False, name))
         for each, fallen in zip(chain, before, strict=True):
             each.fallen = fallen
-    machine.emit(frame, "raise", Raise(node, "builtins.TypeError", None, False, name))
+    machine.emit(frame, "raise", Raise(node, "builtins.TypeError", value, False, name))
 
 
 def _last_resort(frame: Frame) -> cst.CSTNode | None:

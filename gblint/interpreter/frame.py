@@ -27,7 +27,8 @@ class Frame:
     pure: 1 while it calls the body of a checkpoint or another operator of higher order, where side effects are refused;
         2 in all that runs there. given: parameters of such a body that still hold what was passed.
     guards: unresolved conditions between the root and the current statement; inline: those of them within the current
-        statement (`a and b`, `b if a else c`), so that the line may run without what is evaluated now.
+        statement (`a and b`, `b if a else c`), so that the line may run without what is evaluated now; unlikely: those
+        of the inline ones that are false by default.
     changed_dict: whether code compiled with this frame has changed a dict from outside (`outside` of the dict).
     unfilled: variables that may still be None, since their default is filled in by code that is not compiled only.
     finals: `finally` blocks around the current statement.
@@ -38,7 +39,7 @@ class Frame:
         "blocks", "call_node", "caller", "changed_dict", "chunk", "depth", "eager", "env", "facts", "fallen", "finals", "function", "given",
         "global_names",
         "guards", "hard", "helpers", "inline", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names",
-        "pure", "returns", "starts", "traced", "unfilled", "yields",
+        "pure", "returns", "starts", "traced", "unfilled", "unlikely", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -65,6 +66,7 @@ class Frame:
         self.helpers: int = 0 if traced or caller is None else caller.helpers + 1
         self.guards: int = caller.guards if caller is not None else 0
         self.inline: int = 0
+        self.unlikely: int = 0
         self.loops: int = caller.loops if caller is not None else 0
         self.pure: int = 2 if caller is not None and caller.pure else 0
         self.changed_dict = ""

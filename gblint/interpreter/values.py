@@ -58,14 +58,16 @@ class Const(Value):
 class Plain(Value):
     """A Python value that is certainly no tensor, of a known builtin type, or "" when only that much is known.
 
-    symbolic: it is a size Dynamo traces (x.shape[0], len(x)): branching on it is fine.
+    symbolic: it is a size Dynamo traces (x.shape[0], len(x)): branching on it is fine. off: it is what a parameter
+    holds whose default is False, 0 or empty.
     """
 
-    __slots__ = ("symbolic", "type")
+    __slots__ = ("off", "symbolic", "type")
 
-    def __init__(self, type: str = "", symbolic: bool = False) -> None:
+    def __init__(self, type: str = "", symbolic: bool = False, off: bool = False) -> None:
         self.type = type
         self.symbolic = symbolic
+        self.off = off
 
 
 class DataScalar(Value):
