@@ -359,6 +359,7 @@ def _contains(left: Value, right: Value) -> bool | None:
     return None
 
 
+RARE_DEVICES = {"mps", "xpu", "hpu", "npu", "xla", "tpu"}
 HALF = {"torch.float16", "torch.bfloat16", "torch.half", "torch.float8_e4m3fn", "torch.float8_e5m2"}
 
 
@@ -386,6 +387,9 @@ def _ordered(
             return Test(known)
     if isinstance(left, Plain) and left.type == "dtype" and isinstance(right, External):
         if machine.knowledge.canonical(right.dotted) in HALF:  # inputs are float32 unless somebody says otherwise
+            return Test(symbol == "!=")
+    if isinstance(left_node, cst.Attribute) and left_node.attr.value == "type" and symbol in ("==", "!="):
+        if isinstance(right, Const) and right.value in RARE_DEVICES:  # nor are they elsewhere
             return Test(symbol == "!=")
     if isinstance(left, Class | External) and isinstance(right, Class | External) and symbol in ("==", "!="):
         return (

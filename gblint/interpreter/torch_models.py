@@ -349,11 +349,9 @@ def _limits(site: Site) -> Value:
 @model("torch.Size")
 def _size(site: Site) -> Value:
     value = site.args[0] if site.args else Sequence("size", [])
-    return (
-        Sequence("size", value.items, value.elem)
-        if isinstance(value, Sequence)
-        else Sequence("size", None, Plain("int", True))
-    )
+    if not isinstance(value, Sequence) or value.items is None:
+        return Sequence("size", None, Plain("int", True))
+    return Sequence("size", [v if isinstance(v, Const) else Plain("int", True) for v in value.items])
 
 
 @model("torch.device")
