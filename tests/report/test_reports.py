@@ -213,6 +213,7 @@ def test_json(model: Path) -> None:
         "declined": [{"codemod": "cond", "reason": "no"}],
         "certainty": 1.0,
         "guards": 0,
+        "inline": 0,
     }
     assert first.keys() == second.keys()
     assert (first["code"], first["location"], first["consequence"]) == ("GBL000", {"row": 3, "column": 9}, None)
