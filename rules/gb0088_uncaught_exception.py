@@ -2,7 +2,8 @@
 
 What breaks:
     A `raise` that is certainly reached and that nothing in the compiled region catches; also `raise` in a helper,
-    and `NotImplementedError` of an abstract method.
+    and `NotImplementedError` of an abstract method. An attribute or element of an argument that is None because its
+    default is filled in under `not torch.compiler.is_compiling()`.
 Why Dynamo breaks:
     Dynamo traces raising and catching inside the region, but an exception that leaves it has to be raised by
     Python: the graph ends and the function runs eagerly up to there.
@@ -16,8 +17,9 @@ Fix:
 Torch versions:
     Every release.
 Limits:
-    A check that is not certain to fail is not reported: in the usual run it does not raise. Exceptions raised by
-    Python itself (a missing key, a bad index) are not predicted.
+    A check that is not certain to fail is not reported: in the usual run it does not raise. Other exceptions raised
+    by Python itself (a missing key, a bad index) are not predicted. A `raise` is reported in what is compiled by name
+    only: nobody compiles what always fails.
 """
 
 from __future__ import annotations

@@ -406,10 +406,10 @@ def _ordered(
         and type_name(right) not in ("str", "bool")
     ):
         return Test(None, value=Unknown(COMPARISON))
-    name = ranks.measured(left_node)
-    if name and isinstance(right, Const) and isinstance(right.value, int) and symbol in ("==", "!="):
-        known = ranks.with_rank(frame.env.names.get(name), right.value)
-        learnt: Facts = {name: known} if known is not None else {}
+    counted = ranks.measured(left_node)
+    if counted and isinstance(right, Const) and isinstance(right.value, int) and symbol in ("==", "!="):
+        ranked = ranks.with_rank(frame.env.names.get(counted), right.value)
+        learnt: Facts = {counted: ranked} if ranked is not None else {}
         return Test(None, learnt) if symbol == "==" else Test(None, {}, learnt)
     name = _target(left_node)
     if name and isinstance(right, Const) and symbol in ("==", "!=") and isinstance(left, Plain):

@@ -36,10 +36,10 @@ class Frame:
     """
 
     __slots__ = (
-        "blocks", "call_node", "caller", "changed_dict", "chunk", "depth", "eager", "env", "facts", "fallen", "finals", "function", "given",
-        "global_names",
-        "guards", "hard", "helpers", "inline", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names",
-        "pure", "returns", "starts", "traced", "unfilled", "unlikely", "yields",
+        "blocks", "call_node", "caller", "changed_dict", "chunk", "depth", "eager", "env", "facts", "fallen", "finals",
+        "function", "given", "global_names",
+        "guards", "hard", "helpers", "inline", "iterated", "loop_exits", "loop_nodes", "loops", "module",
+        "nonlocal_names", "pure", "returns", "starts", "traced", "unfilled", "unlikely", "yields",
     )  # fmt: skip
 
     def __init__(

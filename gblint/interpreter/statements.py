@@ -73,7 +73,7 @@ def _assign(machine: Machine, frame: Frame, node: cst.Assign) -> bool:
     for target in node.targets:
         assign(machine, frame, target.target, value)
         if target.target.__class__ is cst.Tuple:
-            _learn_rank(frame, node.value, target.target)  # type: ignore[arg-type]
+            _learn_rank(frame, node.value, target.target)
     return True
 
 

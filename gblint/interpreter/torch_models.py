@@ -8,7 +8,6 @@ from gblint.interpreter.values import (
     COMPILING,
     FALSE,
     NONE,
-    TRUE,
     Bound,
     Compiled,
     Const,
