@@ -1,4 +1,4 @@
-"""Putting the units' results together: one finding a place, demoted where better knowledge exists, with its owner."""
+"""Putting the units' results together: one finding a place, with its owner."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from gblint.index.project import Project
     from gblint.units import UnitResult
 
-# A forward that others call was judged there with its real arguments; what only its guessed run shows is doubtful.
-DEMOTED = 0.5
 PARTIAL = "no edit serves all callers: what the code is given differs between them"
 OTHERWISE = "written for one of the callers, others would have it written in another way"
 
@@ -24,9 +22,7 @@ def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Anal
     """All findings in the wanted files. Breaks inside libraries are moved to the call in the project that leads
     there."""
     own = set(project.files)
-    reached = {(path, name) for r in results for path, name in r.reached}
-    names = {(path, f"{project.info(path).name}.{name}") for path, name in reached}
-    placed = (_place(_demote(finding, names), own) for result in results for finding in result.findings)
+    placed = (_place(finding, own) for result in results for finding in result.findings)
     seen = [f for f in placed if f is not None and f.filename in wanted]
     findings = _agreed(likeliest(seen, _rank), seen)
     return Analysis(findings, [], _stats(results), [r.calls for r in results])
@@ -75,14 +71,6 @@ def _as_here(weakest: Fix, fix: Fix) -> Fix:
 
 def _rank(finding: Finding) -> tuple[float, bool, str]:
     return (finding.confidence, finding.consequence != "masked", finding.code)
-
-
-def _demote(finding: Finding, reached: set[tuple[str, str]]) -> Finding:
-    if finding.root_kind != "assumed" or finding.function != finding.root:
-        return finding
-    if (finding.filename, finding.root) not in reached:
-        return finding
-    return msgspec.structs.replace(finding, confidence=round(finding.confidence * DEMOTED, 4))
 
 
 def _place(finding: Finding, own: set[str]) -> Finding | None:

@@ -46,7 +46,7 @@ class SkippedLibraryFunction(Rule):
         "torch.autograd.profiler.emit_nvtx", "torch.utils.data.DataLoader", "torch.utils.data.DataLoader.*",
         "torch.utils.data.Dataset.*", "torch.utils.data.TensorDataset.*", "torch.utils.data.Subset.*",
         "torch.profiler.profile.step", "torch.jit.TracedModule.*", "torch.jit.TopLevelTracedModule.*",
-        "secrets.*",
+        "secrets.*", "numpy.random.SeedSequence.*", "numpy.random.bit_generator.SeedSequence.*",
     )  # fmt: skip
     BREAKS = (
         """

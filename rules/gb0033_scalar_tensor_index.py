@@ -21,6 +21,8 @@ Limits:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gblint.rule_api import Break, Context, Index, Rule, RuleMeta, Slice, Value, as_tensor, tensor_certainty
 
 
@@ -112,7 +114,7 @@ positions(torch.rand(3, 2))
     )
 
     def on_index(self, event: Index, context: Context) -> Break | None:
-        array = next((bound for part in event.index for bound in _parts(part) if _is_array(bound)), None)
+        array = next((bound for part in event.index for bound in _arrays(part)), None)
         position = array if array is not None else next((part for part in event.index if _is_scalar(part)), None)
         base = tensor_certainty(event.base) if array is None else 1.0
         if position is None or not base or (context.torch < (2, 10) and event.store and _is_bool(position)):
@@ -122,14 +124,13 @@ positions(torch.rand(3, 2))
         return Break(message, min(base, tensor_certainty(position)), about=as_tensor(position))
 
 
-def _parts(part: Value) -> tuple[Value, ...]:
-    return (part.lower, part.upper, part.step) if isinstance(part, Slice) else (part,)
-
-
-def _is_array(value: Value) -> bool:
-    """A NumPy array of no dimension, or one that is used as a bound: both are read as numbers."""
-    tensor = as_tensor(value)
-    return tensor is not None and tensor.subclass == "ndarray" and tensor.rank == 0
+def _arrays(part: Value) -> Iterator[Value]:
+    """NumPy arrays of no dimension, which are read as numbers; one that is used as a bound can have none."""
+    parts, ranks = ((part.lower, part.upper, part.step), (0, None)) if isinstance(part, Slice) else ((part,), (0,))
+    for value in parts:
+        tensor = as_tensor(value)
+        if tensor is not None and tensor.subclass == "ndarray" and tensor.rank in ranks:
+            yield value
 
 
 def _is_bool(value: Value) -> bool:

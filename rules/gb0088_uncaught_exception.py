@@ -2,7 +2,8 @@
 
 What breaks:
     A `raise` that is certainly reached and that nothing in the compiled region catches; also `raise` in a helper,
-    and `NotImplementedError` of an abstract method.
+    and `NotImplementedError` of an abstract method. An attribute or element of an argument that is None because its
+    default is filled in under `not torch.compiler.is_compiling()`.
 Why Dynamo breaks:
     Dynamo traces raising and catching inside the region, but an exception that leaves it has to be raised by
     Python: the graph ends and the function runs eagerly up to there.
@@ -16,13 +17,14 @@ Fix:
 Torch versions:
     Every release.
 Limits:
-    A check that is not certain to fail is not reported: in the usual run it does not raise. Exceptions raised by
-    Python itself (a missing key, a bad index) are not predicted.
+    A check that is not certain to fail is not reported: in the usual run it does not raise. Other exceptions raised
+    by Python itself (a missing key, a bad index) are not predicted. A `raise` is reported in what is compiled by name
+    only: nobody compiles what always fails.
 """
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Context, Raise, Rule, RuleMeta
+from gblint.rule_api import Break, Context, Raise, Rule, RuleMeta, Unknown, is_none
 
 
 class UncaughtException(Rule):
@@ -106,4 +108,7 @@ step(torch.ones(2))
     def on_raise(self, event: Raise, context: Context) -> Break | None:
         if event.caught:
             return None
+        if event.missing:
+            message = f"`{event.missing}` may be None here: its default is filled in only by code that is not compiled"
+            return Break(message, 0.95 if is_none(event.value or Unknown()) else 0.8, fatal=True)
         return Break(f"`{context.text(event.node)}` leaves the compiled function", 0.9, fatal=True)

@@ -207,6 +207,8 @@ step(torch.ones(2))
             return None
         if verdict != self.meta.code and not _breaks(owner, method):
             return None
+        if method == "fromkeys" and event.receiver is None:
+            return None  # it is traced when called on the class
         if event.callee.startswith("torch.Tensor.") and not tensor_certainty(event.receiver):
             return None
         return Break(f"`{context.text(event.node)}` calls `{event.callee}`, which Dynamo has no model of")

@@ -32,6 +32,7 @@ from gblint.rule_api import (
     RuleMeta,
     Value,
     as_tensor,
+    is_none,
     members,
     tensor_certainty,
 )
@@ -40,6 +41,9 @@ WORDS = {
     "if": "An `if`", "while": "A `while` loop", "ternary": "A conditional expression", "and": "An `and`",
     "or": "An `or`", "filter": "A comprehension filter", "match": "A `match`",
 }  # fmt: skip
+
+
+OPTIONAL = 0.5  # what is tested may be None, and then nothing depends on contents
 
 
 class BranchOnTensor(Rule):
@@ -224,6 +228,8 @@ torch.compile(Gate())(torch.rand(2, 3))
         drawn = tensor is not None and tensor.subclass == "random"
         if not certainty or (drawn and context.torch < (2, 13)):  # there the comparison breaks: GB0213
             return None
+        if any(is_none(m) for m in members(event.value)):
+            certainty *= OPTIONAL
         text = context.text(event.node)
         message = f"{WORDS[event.kind]} depends on the contents of `{text}`, which are not known while tracing"
         return Break(message, certainty, about=tensor or event.value)

@@ -38,6 +38,7 @@ class Predicted(msgspec.Struct, frozen=True):
     certainty: float = 1.0
     guards: int = 0
     root_kind: str = "explicit"
+    inline: int = 0
 
     def covers(self, row: int) -> bool:
         return self.row <= row <= self.end
@@ -52,6 +53,7 @@ def from_finding(finding: Finding) -> Predicted:
     return Predicted(
         finding.filename, finding.row, end, finding.code, finding.confidence, masked,
         finding.name, finding.certainty, finding.guards, finding.root_kind,
+        finding.inline,
     )  # fmt: skip
 
 
@@ -64,7 +66,7 @@ def from_json(finding: Mapping[str, Any]) -> Predicted:
     return Predicted(
         finding["filename"], row, max(row, end), finding["code"], confidence, masked,
         finding.get("name", ""), float(finding.get("certainty", 1.0)), int(finding.get("guards", 0)),
-        finding.get("root_kind", "explicit"),
+        finding.get("root_kind", "explicit"), int(finding.get("inline", 0)),
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from gblint.registry import load_rules
 Array = NDArray[np.float64]
 
 ROOT_KINDS = ("assumed", "guessed")  # as against explicit
-SHARED = ("intercept", "certainty", "guard", "masked", *ROOT_KINDS, "program")
+SHARED = ("intercept", "certainty", "guard", "inline", "masked", *ROOT_KINDS, "program")
 # Strength of the pull towards 0, as 1 / variance: weights of rules are expected within ±1, the shared ones within ±1.4.
 # Cross-validation is flat around these.
 PULL_RULE, PULL_SHARED = 1.0, 0.5
@@ -122,7 +122,7 @@ def fit(examples: Sequence[Example]) -> Table:
     target = np.array([CERTAINTY if name == "certainty" else 0.0 for name in names])
     used = np.ones(len(names), dtype=bool)
     weights = _maximum(features, offset, hits, pull, target, used)
-    for name, sign in (("certainty", 1), ("guard", -1)):
+    for name, sign in (("certainty", 1), ("guard", -1), ("inline", -1)):
         used[names.index(name)] &= weights[names.index(name)] * sign >= 0
     if not used.all():
         weights = _maximum(features, offset, hits, pull, target, used)
@@ -137,7 +137,8 @@ def _features(examples: Sequence[Example], rules: Sequence[str]) -> Array:
         finding = example.finding
         kinds = [finding.root_kind == kind for kind in ROOT_KINDS]
         guards = min(finding.guards, MOST_GUARDS)
-        row[: len(SHARED)] = 1.0, doubt(finding.certainty), guards, finding.masked, *kinds, example.part not in SETS
+        own = guards, finding.inline > 0, finding.masked
+        row[: len(SHARED)] = 1.0, doubt(finding.certainty), *own, *kinds, example.part not in SETS
         row[place[example.rule]] = 1.0
     return features
 
@@ -177,6 +178,7 @@ def _table(examples: Sequence[Example], weights: dict[str, float], rules: Sequen
         intercept=rounded["intercept"],
         certainty=rounded["certainty"],
         guard=rounded["guard"],
+        inline=rounded["inline"],
         masked=rounded["masked"],
         roots={kind: rounded[kind] for kind in ROOT_KINDS},
         rules={rule: RuleWeight(rounded[rule], *counts([e for e in examples if e.rule == rule])) for rule in rules},
@@ -196,7 +198,7 @@ def text(table: Table) -> str:
 
 def confidence(example: Example, table: Table) -> float:
     f = example.finding
-    return probability(example.rule, example.prior, f.certainty, f.guards, f.root_kind, f.masked, table)
+    return probability(example.rule, example.prior, f.certainty, f.guards, f.root_kind, f.masked, f.inline, table)
 
 
 def cross_validated(examples: Sequence[Example]) -> list[float]:

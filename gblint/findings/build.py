@@ -68,7 +68,7 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
     row, column, end_row, end_column = draft.chunk.span(draft.node)
     confidence = probability(
         f"{meta.code} {meta.slug}", meta.confidence, draft.certainty, draft.guards, draft.root.kind,
-        masked=draft.consequence == "masked",
+        masked=draft.consequence == "masked", inline=draft.inline,
     )  # fmt: skip
     masked = draft.masked_by.chunk.span(draft.masked_by.node)[0] if draft.masked_by is not None else 0
     root = draft.root.name or (draft.path[0][0] if draft.path else "")
@@ -85,6 +85,7 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
         confidence=confidence,
         certainty=round(draft.certainty, 4),
         guards=draft.guards,
+        inline=draft.inline,
         severity=_severity(draft, confidence),
         consequence=draft.consequence,
         masked_by=masked,

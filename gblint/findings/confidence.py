@@ -37,7 +37,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Weights of the model, in log odds.
 
     A finding starts from its rule's prior. certainty: per log odds that the certainty lies below `SUREST`, never
-    negative. guard: per unresolved condition on the way from the root, never positive. roots: by kind of root; masked:
+    negative. guard: per unresolved condition on the way from the root, never positive; inline: if one of them is in the
+    statement itself, never positive. roots: by kind of root; masked:
     for code behind a break that takes the frame away. rules: by "CODE slug". fitted_on: by part of the corpus.
     """
 
@@ -46,6 +47,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     intercept: float = 0.0
     certainty: float = 1.0
     guard: float = 0.0
+    inline: float = 0.0
     masked: float = 0.0
     roots: dict[str, float] = {}
     rules: dict[str, RuleWeight] = {}
@@ -64,13 +66,14 @@ def probability(
     guards: int = 0,
     root_kind: str = "explicit",
     masked: bool = False,
+    inline: int = 0,
     table: Table | None = None,
 ) -> float:
     """The confidence of a finding, never 0 or 1.
 
     rule: "CODE slug"; one that the table lacks is taken at its prior. prior: how often a fully certain finding of the
     rule is thought to be right. certainty: of the values involved. guards: unresolved conditions between root and
-    finding. root_kind: "explicit", "assumed" or "guessed".
+    finding. inline: those of them within the statement. root_kind: "explicit", "assumed" or "guessed".
     """
     table = table or shipped()
     known = table.rules.get(rule)
@@ -80,6 +83,7 @@ def probability(
         + table.intercept
         + table.certainty * doubt(certainty)
         + table.guard * min(guards, MOST_GUARDS)
+        + table.inline * (inline > 0)
         + table.roots.get(root_kind, 0.0)
         + table.masked * masked
     )

@@ -59,7 +59,8 @@ class Finding(msgspec.Struct, gc=False):
     row, column: 1-based start of the expression or statement Dynamo would report; end_row, end_column likewise (end
         column exclusive).
     certainty: 0..1, how sure the interpreter is of the values involved (a tensor, a boolean mask, …).
-    guards: unresolved conditions between the root and this place.
+    guards: unresolved conditions between the root and this place; inline: those of them within the statement itself,
+        so that its row may run without a break.
     confidence: probability that Dynamo breaks here when the line is traced (calibrated).
     consequence: "splits-graph", "frame-falls-back", "raises" (the root is compiled with `fullgraph=True`)
         or "masked"; masked_by is the row of the finding that masks it.
@@ -83,6 +84,7 @@ class Finding(msgspec.Struct, gc=False):
     confidence: float = 1.0
     certainty: float = 1.0
     guards: int = 0
+    inline: int = 0
     severity: str = "error"
     consequence: str = "splits-graph"
     masked_by: int = 0

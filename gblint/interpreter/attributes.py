@@ -187,6 +187,8 @@ def set_plainly(frame: Frame, receiver: Instance, name: str, value: Value) -> No
         value = Tensor(value.c, value.dtype, value.rank, "", value.subclass, value.origin)
     if isinstance(value, Stream) and value.kind != "range" and not frame.traced:
         value = Stream(value.kind, value.elem, value.items, passed_in=True)
+    if isinstance(value, Mapping) and not frame.traced:
+        value.outside = "yes"
     receiver.attrs[name] = value if old is None or not frame.guards else join(old, value)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
-from gblint.interpreter import tensors
+from gblint.interpreter import failures, ranks, tensors
 from gblint.interpreter.events import Branch, Compare, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -46,9 +46,9 @@ Facts = dict[str, Value]
 
 class Test:
     """Outcome of a condition. truth: known or None; then, other: what each side teaches, by name or dotted path;
-    value: the value of the expression."""
+    value: the value of the expression; off: it is false by default."""
 
-    __slots__ = ("other", "then", "truth", "value")
+    __slots__ = ("off", "other", "then", "truth", "value")
 
     def __init__(
         self, truth: bool | None, then: Facts | None = None, other: Facts | None = None, value: Value | None = None
@@ -57,6 +57,7 @@ class Test:
         self.then = then or {}
         self.other = other or {}
         self.value = value if value is not None else (Plain("bool") if truth is None else Const(truth))
+        self.off = any(isinstance(m, Plain) and m.off for m in members(self.value))
 
 
 def truth(machine: Machine, value: Value) -> bool | None:
@@ -178,17 +179,28 @@ def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, ki
     carry = left.then if is_and else left.other
     guarded = left.truth is None
     frame.guards += guarded
+    frame.inline += guarded
+    unlikely = guarded and is_and and left.off
+    frame.unlikely += unlikely
     try:
         right = under(machine, frame, carry, lambda: test(machine, frame, node.right, inner_kind, plain_message))
     finally:
         frame.guards -= guarded
+        frame.inline -= guarded
+        frame.unlikely -= unlikely
+    if right.truth is False and is_and and frame.traced:
+        failures.note_unfilled(machine, frame, left.then, node.right)
     if left.truth is is_and:
         return right
     decided = {**carry, **(right.then if is_and else right.other)}
     known: bool | None = (not is_and) if right.truth is (not is_and) else None
     # The undecided side: if the other operand is certain not to decide, this one did.
     open_side = _undecided(left, right, is_and)
-    return Test(known, decided, open_side) if is_and else Test(known, open_side, decided)
+    if not is_and:
+        return Test(known, open_side, decided)
+    both = Test(known, decided, open_side)
+    both.off = left.off or right.off
+    return both
 
 
 def _undecided(left: Test, right: Test, is_and: bool) -> Facts:
@@ -209,14 +221,30 @@ def boolean_value(machine: Machine, frame: Frame, node: cst.BooleanOperation) ->
         return left.value
     guarded = left.truth is None
     frame.guards += guarded
+    frame.inline += guarded
+    unlikely = guarded and is_and and left.off
+    frame.unlikely += unlikely
     try:
         right = under(machine, frame, left.then if is_and else left.other, lambda: evaluate(machine, frame, node.right))
     finally:
         frame.guards -= guarded
+        frame.inline -= guarded
+        frame.unlikely -= unlikely
     if left.truth is is_and:
         return right
     kept = union_of(m for m in members(left.value) if truth(machine, m) is not is_and)
-    return join(kept, right) if kept is not None else right
+    if kept is None:
+        return right
+    return (_opened(right) if isinstance(kept, Unknown) and not is_and else None) or join(kept, right)
+
+
+def _opened(default: Value) -> Value | None:
+    """`found or {}`: a container like its empty default, of whose contents nothing is known; None for others."""
+    if isinstance(default, Mapping) and not default.items and default.elem is None:
+        return Mapping({}, Unknown("value"), False, default.kind, default.factory)
+    if isinstance(default, Sequence) and default.items == []:
+        return Sequence(default.kind, None, Unknown("element"))
+    return None
 
 
 # -- comparisons --------------------------------------------------------------------------------------------------
@@ -332,6 +360,7 @@ def _contains(left: Value, right: Value) -> bool | None:
     return None
 
 
+RARE_DEVICES = {"mps", "xpu", "hpu", "npu", "xla", "tpu"}
 HALF = {"torch.float16", "torch.bfloat16", "torch.half", "torch.float8_e4m3fn", "torch.float8_e5m2"}
 
 
@@ -360,6 +389,9 @@ def _ordered(
     if isinstance(left, Plain) and left.type == "dtype" and isinstance(right, External):
         if machine.knowledge.canonical(right.dotted) in HALF:  # inputs are float32 unless somebody says otherwise
             return Test(symbol == "!=")
+    if isinstance(left_node, cst.Attribute) and left_node.attr.value == "type" and symbol in ("==", "!="):
+        if isinstance(right, Const) and right.value in RARE_DEVICES:  # nor are they elsewhere
+            return Test(symbol == "!=")
     if isinstance(left, Class | External) and isinstance(right, Class | External) and symbol in ("==", "!="):
         return (
             Test((left is right) is (symbol == "=="))
@@ -375,6 +407,11 @@ def _ordered(
         and type_name(right) not in ("str", "bool")
     ):
         return Test(None, value=Unknown(COMPARISON))
+    counted = ranks.measured(left_node)
+    if counted and isinstance(right, Const) and isinstance(right.value, int) and symbol in ("==", "!="):
+        ranked = ranks.with_rank(frame.env.names.get(counted), right.value)
+        learnt: Facts = {counted: ranked} if ranked is not None else {}
+        return Test(None, learnt) if symbol == "==" else Test(None, {}, learnt)
     name = _target(left_node)
     if name and isinstance(right, Const) and symbol in ("==", "!=") and isinstance(left, Plain):
         fact: Facts = {name: right}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gblint.interpreter import proxies
 from gblint.interpreter.externals import Site, model
 from gblint.interpreter.values import (
     NONE,
@@ -132,8 +133,10 @@ def _get(site: Site) -> Value:
 
 def _get_constant(site: Site, mapping: Mapping, key: Const, default: Value | None) -> Value:
     if key.value in mapping.items:
-        if site.name == "dict.pop" and not site.frame.guards:
-            return mapping.items.pop(key.value)
+        if site.name == "dict.pop":
+            proxies.note_change(site.frame, mapping)
+            if not site.frame.guards:
+                return mapping.items.pop(key.value)
         return mapping.items[key.value]
     fallback = default if default is not None else NONE
     if mapping.exact and mapping.elem is None:
@@ -182,6 +185,7 @@ def _update(site: Site) -> Value:
     mapping = site.receiver
     if not isinstance(mapping, Mapping):
         return NONE
+    proxies.note_change(site.frame, mapping)
     source = site.args[0] if site.args else None
     if isinstance(source, Mapping):
         mapping.items.update(source.items)
@@ -204,6 +208,7 @@ def _copy_dict(site: Site) -> Value:
 @model("dict.clear")
 def _clear_dict(site: Site) -> Value:
     if isinstance(site.receiver, Mapping):
+        proxies.note_change(site.frame, site.receiver)
         site.receiver.items.clear()
         site.receiver.elem = None
     return NONE

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SURE = 0.5  # a break less certain than this masks nothing
 _COST = ("masked", "splits-graph", "frame-falls-back", "raises")  # the worst of several ways to a place counts
+UNLIKELY = 0.5  # what a condition leaves of a certainty that is false by default and stands on the same line
 SAME_STEP = {"construct": "call"}  # events that tell of one instruction in two ways
 
 
@@ -41,7 +42,7 @@ class Draft:
     """
 
     __slots__ = (
-        "answer", "certainty", "chunk", "consequence", "event", "function", "guards", "inner", "loops",
+        "answer", "certainty", "chunk", "consequence", "event", "function", "guards", "inline", "inner", "loops",
         "masked_by", "node", "path", "root", "rule",
     )  # fmt: skip
 
@@ -51,8 +52,9 @@ class Draft:
         self.node = node
         self.event = SAME_STEP.get(event, event)
         self.chunk = frame.chunk
-        self.certainty = answer.certainty
+        self.certainty = answer.certainty * (UNLIKELY if frame.unlikely else 1.0)
         self.guards = frame.guards
+        self.inline = frame.inline
         self.loops = frame.loops
         self.inner = frame.loops - (frame.caller.loops if frame.caller is not None else 0)  # of the function alone
         self.path: list[tuple[str, Chunk, cst.CSTNode | None]] = _path(frame)
@@ -107,15 +109,18 @@ class Drafts:
         if isinstance(frame.fallen, Draft):
             return "masked", frame.fallen
         falls = False
+        guards = frame.guards
         current: Frame | None = frame
         while current is not None and current.traced and current.fallen is None:
             drops = fatal or cannot_resume(current, node)
-            if drops and certainty >= SURE:
+            if drops and certainty >= SURE and current.guards == guards:  # else the caller falls in some runs only
                 current.fallen = draft
             falls = falls or drops
             if certainty >= SURE and not falls and not current.guards:
                 _hand_over(current)
             if current.starts:
+                if certainty >= SURE and not falls and not current.guards:
+                    current.changed_dict = ""  # what follows is compiled anew
                 break
             node = current.call_node
             current = current.caller
@@ -134,7 +139,7 @@ class Drafts:
             old = best.get(id(entry[0]))
             if old is None or entry[1] < old[1]:
                 best[id(entry[0])] = entry
-        felt = max((d for d, _, _ in best.values()), key=lambda d: d.certainty, default=None)
+        felt = max((d for d, guards, _ in best.values() if guards <= 0), key=lambda d: d.certainty, default=None)
         return list(best.values()), felt
 
     def forget_logs(self) -> None:
@@ -166,6 +171,7 @@ def _merge(known: Draft, new: Draft) -> None:
     if (new.guards, -new.loops) < (known.guards, -known.loops):
         known.path, known.root = new.path, new.root
     known.guards = min(known.guards, new.guards)
+    known.inline = min(known.inline, new.inline)
     known.loops = max(known.loops, new.loops)
     known.inner = max(known.inner, new.inner)
     if _COST.index(new.consequence) > _COST.index(known.consequence):

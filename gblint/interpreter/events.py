@@ -168,13 +168,14 @@ class ClassDef(Event):
 
 @dataclass(slots=True)
 class Raise(Event):
-    """A raise statement that is reached. callee: dotted name of the exception class, "" if unknown; caught: a handler
-    in
-    the same region takes it."""
+    """A raise statement that is reached, or an expression that fails. callee: dotted name of the exception class, ""
+    if unknown; caught: a handler in the same region takes it. missing: the variable that is None where the expression
+    fails; `value` is then what is known of it."""
 
     callee: str
     value: Value | None
     caught: bool
+    missing: str = ""
 
 
 @dataclass(slots=True)

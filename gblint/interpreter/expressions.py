@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gblint.interpreter import attributes, conditions, subscripts, tensors
+from gblint.interpreter import attributes, conditions, failures, subscripts, tensors
 from gblint.interpreter.events import Format, Globals, Iterate, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.source import code
@@ -448,11 +448,13 @@ def _ternary(machine: Machine, frame: Frame, node: cst.IfExp) -> Value:
     if result.truth is False:
         return conditions.under(machine, frame, result.other, lambda: evaluate(machine, frame, node.orelse))
     frame.guards += 1
+    frame.inline += 1
     try:
         a = conditions.under(machine, frame, result.then, lambda: evaluate(machine, frame, node.body))
         b = conditions.under(machine, frame, result.other, lambda: evaluate(machine, frame, node.orelse))
     finally:
         frame.guards -= 1
+        frame.inline -= 1
     return join(a, b)
 
 
@@ -484,6 +486,7 @@ def call_arguments(machine: Machine, frame: Frame, nodes: Any) -> tuple[list[Val
             if isinstance(inner, list):
                 args.extend(inner)
             else:
+                args.extend(value.prefix or () if isinstance(value, Sequence) else ())
                 opaque = True
         elif isinstance(value, Mapping):
             kwargs.update({k: v for k, v in value.items.items() if isinstance(k, str)})
@@ -566,6 +569,8 @@ def _attribute(machine: Machine, frame: Frame, node: cst.Attribute) -> Value:
         fact = frame.facts.get(dotted_path(node))
         if fact is not None:
             return fact
+    if frame.unfilled:
+        failures.note_use(machine, frame, node)
     receiver = evaluate(machine, frame, node.value)
     return attributes.load(machine, frame, receiver, node.attr.value, node)
 
@@ -573,6 +578,8 @@ def _attribute(machine: Machine, frame: Frame, node: cst.Attribute) -> Value:
 def _subscript(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
     base = evaluate(machine, frame, node.value)
     index = subscripts.index_values(machine, frame, node)
+    if frame.unfilled:
+        failures.note_use(machine, frame, node)
     return subscripts.load(machine, frame, base, index, node)
 
 

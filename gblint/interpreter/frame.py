@@ -26,15 +26,20 @@ class Frame:
     module.
     pure: 1 while it calls the body of a checkpoint or another operator of higher order, where side effects are refused;
         2 in all that runs there. given: parameters of such a body that still hold what was passed.
-    guards: unresolved conditions between the root and the current statement.
+    guards: unresolved conditions between the root and the current statement; inline: those of them within the current
+        statement (`a and b`, `b if a else c`), so that the line may run without what is evaluated now; unlikely: those
+        of the inline ones that are false by default.
+    changed_dict: whether code compiled with this frame has changed a dict from outside (`outside` of the dict).
+    unfilled: variables that may still be None, since their default is filled in by code that is not compiled only.
+    finals: `finally` blocks around the current statement.
     loops: nested loops around the current statement, those of the callers included.
     """
 
     __slots__ = (
-        "blocks", "call_node", "caller", "chunk", "depth", "eager", "env", "facts", "fallen", "function", "given",
-        "global_names",
-        "guards", "hard", "helpers", "iterated", "loop_exits", "loop_nodes", "loops", "module", "nonlocal_names",
-        "pure", "returns", "starts", "traced", "yields",
+        "blocks", "call_node", "caller", "changed_dict", "chunk", "depth", "eager", "env", "facts", "fallen", "finals",
+        "function", "given", "global_names",
+        "guards", "hard", "helpers", "inline", "iterated", "loop_exits", "loop_nodes", "loops", "module",
+        "nonlocal_names", "pure", "returns", "starts", "traced", "unfilled", "unlikely", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -60,8 +65,13 @@ class Frame:
         self.eager: int = 0 if traced or caller is None else caller.eager + 1
         self.helpers: int = 0 if traced or caller is None else caller.helpers + 1
         self.guards: int = caller.guards if caller is not None else 0
+        self.inline: int = 0
+        self.unlikely: int = 0
         self.loops: int = caller.loops if caller is not None else 0
         self.pure: int = 2 if caller is not None and caller.pure else 0
+        self.changed_dict = ""
+        self.unfilled: dict[str, Value] = {}
+        self.finals: list[cst.BaseSuite] = []
         self.given: set[str] = set()
         self.blocks: list[str] = []
         self.hard = 0

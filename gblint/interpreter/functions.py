@@ -319,12 +319,18 @@ def bind(
             names[name] = believe_annotation(machine, function, tree, name, names[name])
     if signature.star:
         rest = args[len(signature.positional) :]
-        names[signature.star] = (
-            Sequence("tuple", list(rest)) if not opaque else Sequence("tuple", None, join_all(rest) if rest else None)
-        )
+        names[signature.star] = Sequence("tuple", list(rest)) if not opaque else _at_least(rest)
     if signature.star_star:
-        names[signature.star_star] = Mapping(spare, exact=not opaque)
+        names[signature.star_star] = rest_by_name = Mapping(spare, exact=not opaque)
+        rest_by_name.outside = "yes" if child.starts else "alone"
     return names
+
+
+def _at_least(first: list[Value]) -> Sequence:
+    """A tuple that starts with these values; what follows is not known."""
+    found = Sequence("tuple", None, join_all(first) if first else None)
+    found.prefix = first or None
+    return found
 
 
 def default_value(

@@ -97,6 +97,7 @@ def _open(value: Value) -> Value:
         return Sequence(value.kind, None, value.elem)
     if isinstance(value, Mapping):
         value.exact = False
+        value.outside = "yes"
         return value
     if is_none(value):
         return Union((value, Unknown("a global that is None at first")))

@@ -342,7 +342,7 @@ def _from_default(
 
         value = default_value(machine, Frame(function.module, tree.chunk, Environment({})), function, tree, name)
         if isinstance(value, Const):
-            return Plain(type(value.value).__name__)
+            return Plain(type(value.value).__name__, off=not value.value)
         return value
     if contrary:
         return (
@@ -417,11 +417,7 @@ def plain_argument(machine: Machine, function: Function, tree: FunctionTree, nam
 
         value = default_value(machine, Frame(function.module, tree.chunk, Environment({})), function, tree, name)
         if isinstance(value, Const):
-            return (
-                Plain("bool")
-                if isinstance(value.value, bool)
-                else (Plain(type(value.value).__name__) if value.value is not None else Plain(""))
-            )
+            return Plain("" if value.value is None else type(value.value).__name__, off=value.value in (False, 0, ""))
         return value
     promised = promised_value(machine, function, tree, name)
     if promised is None or as_tensor(promised) is not None:

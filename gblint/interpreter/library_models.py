@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from gblint.interpreter import proxies
 from gblint.interpreter.externals import Site, construct_external, model
 from gblint.interpreter.values import (
     FALSE,
@@ -278,6 +279,19 @@ def _inspect(site: Site) -> Value:
     if site.name == "inspect.isfunction" and isinstance(value, Function):
         return Const(True)
     return Plain("bool")
+
+
+@model("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.std.tqdm", "tqdm.autonotebook.tqdm")
+def _progress_bar(site: Site) -> Value:
+    """It yields what it is given."""
+    source = site.arg(0, "iterable")
+    return Stream("iterator", site.element(source)) if source is not None else Unknown("progress bar")
+
+
+@model("inspect.Signature.bind", "inspect.Signature.bind_partial")
+def _bind_signature(site: Site) -> Value:
+    proxies.note_read(site.machine, site.frame, site.receiver, site.node)
+    return Instance(None, "inspect.BoundArguments", open=True)
 
 
 @model("importlib.util.find_spec")

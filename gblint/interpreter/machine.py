@@ -115,6 +115,7 @@ class Machine:
         self.pending_globals: set[tuple[str, str]] = set()
         self.set_on_classes: set[str] = set()  # names of class attributes that code has set
         self.absent_globals: set[tuple[str, str]] = set()  # looked for in vain
+        self.nested_functions: dict[int, Function] = {}  # functions that traced code has defined, by node
         self.closures: list[Environment] = []  # environments that hold functions which hold them
         self.class_values: dict[tuple[str, str], Class] = {}
         self.function_values: dict[tuple[str, int], Value] = {}
@@ -361,6 +362,8 @@ class Machine:
             return Unknown("source could not be parsed")
         self._note_call(frame, function, node)
         starts = frame.traced and frame.fallen is not None
+        if starts:  # called by code that runs eagerly: its tensors come from outside, as those of a root do
+            args, kwargs = [mark_input(a) for a in args], {k: mark_input(v) for k, v in kwargs.items()}
         key = functions.call_key(args, kwargs, frame.traced, starts)
         if opaque:
             key = (key, "opaque")
@@ -405,7 +408,7 @@ class Machine:
         if frame.function is None or frame.fallen is self:
             self.entries[name] = min(self.root.kind, self.entries.get(name, self.root.kind), key=ROOT_KINDS.index)
             return
-        if function.info is not None:
+        if function.info is not None and name != self.root.name:  # a root in a decorator's wrapper is called by that
             self.reached.add((function.module.path, function.qualname))
         caller = functions.full_name(frame.function)
         loops, guards = frame.loops, frame.guards
@@ -481,8 +484,10 @@ class Machine:
 
 def mark_input(value: Value) -> Value:
     """An argument of a root as Dynamo sees it: iterators come from outside."""
-    from gblint.interpreter.values import Stream
+    from gblint.interpreter.values import Mapping, Stream
 
+    if isinstance(value, Mapping):
+        value.outside = "yes"
     if isinstance(value, Stream) and value.kind != "range":
         return Stream(value.kind, value.elem, value.items, passed_in=True)
     if isinstance(value, Tensor) and value.role in ("", "result"):

@@ -10,7 +10,7 @@ import libcst as cst
 from gblint.interpreter import classes, modules
 from gblint.interpreter.drafts import RootLabel
 from gblint.interpreter.frame import Frame
-from gblint.interpreter.functions import chunk_of, full_name, method_value, tree_of
+from gblint.interpreter.functions import chunk_of, contains_yield, full_name, method_value, tree_of
 from gblint.interpreter.globals import class_value
 from gblint.interpreter.guesses import parameter_guess
 from gblint.interpreter.machine import Machine, OutOfBudget
@@ -174,6 +174,18 @@ class RootRun:
                 continue
             self.counts["guessed"] += 1
             self._guarded(f"{self.module.name}.{info.qualname}", lambda info=info: self._guess(info))
+        for function in self._never_called():
+            self.counts["guessed"] += 1
+            self._guarded(full_name(function), lambda f=function: self._run(f, f, RootLabel("", "guessed"), skip=0))
+
+    def _never_called(self) -> list[Function]:
+        """Functions that others have made and handed on, and that nothing was seen to call."""
+        called = {q for p, q, _ in self.machine.executed if p == self.module.path}
+        return [
+            function
+            for function in self.machine.nested_functions.values()
+            if function.module is self.module and function.qualname not in called and not _yields(function)
+        ]
 
     def _guess(self, info: FunctionInfo) -> None:
         if (self.module.path, info.qualname) in self.machine.reached:
@@ -269,6 +281,10 @@ class RootRun:
             machine.active.clear()
             machine.drafts.forget_logs()
             machine.steps = 0
+
+
+def _yields(function: Function) -> bool:
+    return isinstance(function.node, cst.FunctionDef) and contains_yield(function.node.body)
 
 
 def _plain_function(value: Value | None) -> Function | None:

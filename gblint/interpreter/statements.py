@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gblint.interpreter import attributes, conditions, effects, subscripts
+from gblint.interpreter import attributes, conditions, effects, ranks, subscripts
 from gblint.interpreter.events import ClassDef, Delete, Enter, Globals, Import, Raise
 from gblint.interpreter.expressions import evaluate, inplace, iterate, nested_defaults
 from gblint.interpreter.frame import Frame
@@ -72,7 +72,19 @@ def _assign(machine: Machine, frame: Frame, node: cst.Assign) -> bool:
     value = evaluate(machine, frame, node.value)
     for target in node.targets:
         assign(machine, frame, target.target, value)
+        if target.target.__class__ is cst.Tuple:
+            _learn_rank(frame, node.value, target.target)
     return True
+
+
+def _learn_rank(frame: Frame, source: cst.BaseExpression, target: cst.Tuple) -> None:
+    """`b, c, h, w = x.shape` tells how many dimensions x has."""
+    name = ranks.sized(source)
+    if not name or any(isinstance(e, cst.StarredElement) for e in target.elements):
+        return
+    known = ranks.with_rank(frame.env.names.get(name), len(target.elements))
+    if known is not None:
+        frame.env.names[name] = known
 
 
 def _ann_assign(machine: Machine, frame: Frame, node: cst.AnnAssign) -> bool:
@@ -178,6 +190,8 @@ def _raise(machine: Machine, frame: Frame, node: cst.Raise) -> bool:
     if node.exc is None or (frame.guards and "try" not in frame.blocks):
         return False  # an arm that fails is seldom taken: what it formats and builds is not judged
     value = evaluate(machine, frame, node.exc)
+    if machine.root.kind != "explicit" and "try" not in frame.blocks:
+        return False  # nobody compiles what always fails: something about the arguments is not as assumed
     if machine.listens(frame, "raise"):
         callee = value.base if isinstance(value, Instance) else value.dotted if isinstance(value, External) else ""
         machine.emit(frame, "raise", Raise(node, callee, value, "try" in frame.blocks))
@@ -330,6 +344,8 @@ def define_function(machine: Machine, frame: Frame, node: cst.FunctionDef, owner
     function = Function(frame.module, where + node.name.value, None, node, frame.chunk, frame.env, owner)
     machine.closures.append(frame.env)
     function.defaults = nested_defaults(machine, frame, node.params)
+    if frame.traced:
+        machine.nested_functions.setdefault(id(node), function)
     value: Value = function
     for decorator in reversed(node.decorators):
         value = _decorated(machine, frame, decorator.decorator, value)
@@ -549,6 +565,8 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before = frame.snapshot()
     returned = len(frame.returns)
     frame.push("try")
+    if node.finalbody is not None:
+        frame.finals.append(node.finalbody.body)
     try:
         falls = execute(machine, frame, node.body)
         if not falls and len(frame.returns) > returned and not isinstance(frame.returns[-1], Unknown):
@@ -577,6 +595,8 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
             frame.guards -= 1
     finally:
         frame.pop()
+        if node.finalbody is not None:
+            frame.finals.pop()
     if ends:
         frame.restore(_join_states(ends))
     if node.finalbody is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter import conditions, effects
+from gblint.interpreter import conditions, effects, proxies
 from gblint.interpreter.events import Index
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -226,6 +226,7 @@ def store(machine: Machine, frame: Frame, base: Value, index: list[Value], value
     first = index[0] if index else Unknown("no index")
     for member in base.members if isinstance(base, Union) else (base,):
         if isinstance(member, Mapping):
+            proxies.note_change(frame, member)
             _store_mapping(frame, member, first, value)
         elif isinstance(member, Sequence):
             _store_sequence(frame, member, first, value)
@@ -253,11 +254,19 @@ def _store_sequence(frame: Frame, base: Sequence, index: Value, value: Value) ->
         old = base.items[index.value]
         base.items[index.value] = join(old, value) if frame.guards else value
         return
-    if base.items is not None:
-        base.elem = join_all([*base.items, value]) if base.items else value
-        base.items = None if base.items else base.items
+    if base.items:
+        changed = [_like(item, value) for item in base.items]
+        base.items = [
+            join(item, value) if alike or not any(changed) else item
+            for item, alike in zip(base.items, changed, strict=True)
+        ]
         return
     base.elem = join(base.elem, value) if base.elem is not None else value
+
+
+def _like(old: Value, new: Value) -> bool:
+    """Whether a store at a position that is not known may mean this element: both are tensors, or neither is."""
+    return (as_tensor(old) is None) == (as_tensor(new) is None)
 
 
 def delete(machine: Machine, frame: Frame, base: Value, index: list[Value], node: cst.CSTNode) -> None:
@@ -265,6 +274,7 @@ def delete(machine: Machine, frame: Frame, base: Value, index: list[Value], node
     if frame.traced and machine.table.by_kind["index"] and isinstance(base, External | Instance):
         machine.emit(frame, "index", Index(node, base, index, True, None))
     first = index[0] if index else None
+    proxies.note_change(frame, base)
     if isinstance(base, Mapping) and isinstance(first, Const) and _hashable(first):
         base.items.pop(first.value, None)
     elif isinstance(base, Sequence) and base.items is not None:

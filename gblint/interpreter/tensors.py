@@ -8,6 +8,7 @@ import libcst as cst
 
 from gblint.interpreter.events import Call, Operator
 from gblint.interpreter.frame import Frame
+from gblint.interpreter.ranks import rank_of, reduced
 from gblint.interpreter.values import (
     NONE,
     Bound,
@@ -76,8 +77,10 @@ def _rank_of(values: list[Value]) -> int | None:
 
 
 def _subclass_of(values: list[Value]) -> str:
-    """The subclass of a result; a random number of Python among tensors leaves them plain."""
+    """The subclass of a result; a random number of Python, or an array of NumPy, among tensors leaves them plain."""
     found = [t.subclass for v in values if (t := as_tensor(v)) is not None]
+    if "ndarray" in found and "" in found:
+        return ""
     return next((s for s in found if s and (s != "random" or len(found) == 1)), "")
 
 
@@ -176,7 +179,10 @@ def method(
         machine.gradients = True
     if name in machine.knowledge.tensor_only_names:
         tensor = proven(frame, node, tensor)
-    return method_value(machine, frame, name, tensor, args, kwargs, node)
+    value = method_value(machine, frame, name, tensor, args, kwargs, node)
+    if opaque and name in ("view", "reshape") and isinstance(value, Tensor):
+        value.rank = None  # sizes that are not known are among the arguments
+    return value
 
 
 def proven(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Tensor:
@@ -269,10 +275,12 @@ def from_return(
 ) -> Value:
     """The abstract value of a result described by the knowledge."""
     origin = Origin("result of", node, frame.chunk)
+    if isinstance(node, cst.Call) and any(arg.star for arg in node.args):
+        qualified = ""  # how many arguments there are may not be known, so nothing is said of dimensions
     if found.kind == "tensor":
-        return _tensor_result(machine, found, found.dtype, args, kwargs, origin)
+        return _tensor_result(machine, qualified, found, found.dtype, args, kwargs, origin)
     if found.kind == "tensors":
-        return _tensor_tuple(machine, found, args, kwargs, origin)
+        return _tensor_tuple(machine, qualified, found, args, kwargs, origin)
     if found.kind == "self":
         first = args[0] if args else Unknown("nothing")
         return first if as_tensor(first) is not None else Tensor(1.0, origin=origin)
@@ -300,16 +308,21 @@ def _tensor_inputs(args: list[Value], kwargs: dict[str, Value]) -> list[Value]:
 
 
 def _tensor_result(
-    machine: Machine, found: Return, dtype: str | None, args: list[Value], kwargs: dict[str, Value], origin: Origin
+    machine: Machine,
+    qualified: str,
+    found: Return,
+    dtype: str | None,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    origin: Origin,
 ) -> Tensor:
     inputs = _tensor_inputs(args, kwargs)
     kind = given_dtype(machine, kwargs, args) or _result_dtype(dtype, inputs, args, kwargs)
     certainty = 1.0
     if inputs and args and as_tensor(args[0]) is not None and as_tensor(args[0]).c < 1.0:  # type: ignore[union-attr]
         certainty = max(0.95, as_tensor(args[0]).c)  # type: ignore[union-attr]
-    return Tensor(
-        certainty, kind, _result_rank(found.rank, inputs, args, kwargs), "result", _subclass_of(inputs), origin
-    )
+    rank = _result_rank(found.rank, inputs, args, kwargs) if found.rank else rank_of(qualified, args, kwargs)
+    return Tensor(certainty, kind, rank, "result", _subclass_of(inputs), origin)
 
 
 def given_dtype(machine: Machine, kwargs: dict[str, Value], args: list[Value]) -> str:
@@ -362,9 +375,6 @@ def _factory_dtype(args: list[Value]) -> str:
     return element_dtype(element)
 
 
-DIM_NAMES = ("dim", "axis")
-
-
 def _result_rank(rule: str | None, inputs: list[Value], args: list[Value], kwargs: dict[str, Value]) -> int | None:
     tensor = as_tensor(inputs[0]) if inputs else None
     if rule == "0":
@@ -374,26 +384,16 @@ def _result_rank(rule: str | None, inputs: list[Value], args: list[Value], kwarg
     if rule == "promote":
         return _rank_of(inputs)
     if rule == "reduce":
-        if any(d in kwargs and not is_none(kwargs[d]) for d in DIM_NAMES):
-            return _reduced(tensor, kwargs)
-        rest = args[1:]
-        return _reduced(tensor, kwargs) if rest and not is_none(rest[0]) else 0
+        return reduced(tensor, args, kwargs)
     return None
 
 
-def _reduced(tensor: Tensor | None, kwargs: dict[str, Value]) -> int | None:
-    if tensor is None or tensor.rank is None:
-        return None
-    keep = kwargs.get("keepdim")
-    return tensor.rank if isinstance(keep, Const) and keep.value else max(tensor.rank - 1, 0)
-
-
 def _tensor_tuple(
-    machine: Machine, found: Return, args: list[Value], kwargs: dict[str, Value], origin: Origin
+    machine: Machine, qualified: str, found: Return, args: list[Value], kwargs: dict[str, Value], origin: Origin
 ) -> Value:
     def one(position: int) -> Tensor:
         dtype = found.dtypes[position] if position < len(found.dtypes) else found.dtype
-        return _tensor_result(machine, found, dtype, args, kwargs, origin)
+        return _tensor_result(machine, qualified, found, dtype, args, kwargs, origin)
 
     if found.names:
         fields: dict[str, Value] = {name: one(i) for i, name in enumerate(found.names)}

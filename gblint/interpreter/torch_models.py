@@ -5,9 +5,9 @@ from __future__ import annotations
 from gblint.interpreter import effects, modules, tensors
 from gblint.interpreter.externals import MODELS, Site, construct_external, model
 from gblint.interpreter.values import (
+    COMPILING,
     FALSE,
     NONE,
-    TRUE,
     Bound,
     Compiled,
     Const,
@@ -68,7 +68,7 @@ for _name in (
     "torch.compiler.is_dynamo_compiling",
     "torch._utils.is_compiling",
 ):
-    model(_name)(lambda site: TRUE if site.frame.traced else FALSE)
+    model(_name)(lambda site: COMPILING if site.frame.traced else FALSE)
 for _name in (
     "torch.jit.is_scripting", "torch.jit.is_tracing", "torch.onnx.is_in_onnx_export", "torch._C._get_tracing_state",
     "torch.compiler.is_exporting",
@@ -348,11 +348,9 @@ def _limits(site: Site) -> Value:
 @model("torch.Size")
 def _size(site: Site) -> Value:
     value = site.args[0] if site.args else Sequence("size", [])
-    return (
-        Sequence("size", value.items, value.elem)
-        if isinstance(value, Sequence)
-        else Sequence("size", None, Plain("int", True))
-    )
+    if not isinstance(value, Sequence) or value.items is None:
+        return Sequence("size", None, Plain("int", True))
+    return Sequence("size", [v if isinstance(v, Const) else Plain("int", True) for v in value.items])
 
 
 @model("torch.device")

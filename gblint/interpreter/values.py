@@ -58,14 +58,16 @@ class Const(Value):
 class Plain(Value):
     """A Python value that is certainly no tensor, of a known builtin type, or "" when only that much is known.
 
-    symbolic: it is a size Dynamo traces (x.shape[0], len(x)): branching on it is fine.
+    symbolic: it is a size Dynamo traces (x.shape[0], len(x)): branching on it is fine. off: it is what a parameter
+    holds whose default is False, 0 or empty.
     """
 
-    __slots__ = ("symbolic", "type")
+    __slots__ = ("off", "symbolic", "type")
 
-    def __init__(self, type: str = "", symbolic: bool = False) -> None:
+    def __init__(self, type: str = "", symbolic: bool = False, off: bool = False) -> None:
         self.type = type
         self.symbolic = symbolic
+        self.off = off
 
 
 class DataScalar(Value):
@@ -136,9 +138,11 @@ class Mapping(Value):
 
     items: values by constant key. elem: join of values under keys that are not constants (None: no such).
     exact: no other keys exist. factory: default factory of a defaultdict.
+    outside: "yes" if it was there before the region, "alone" if it is the `**kwargs` of an inlined function, which is
+    there before the region once that is compiled alone; else "".
     """
 
-    __slots__ = ("elem", "exact", "factory", "items", "kind")
+    __slots__ = ("elem", "exact", "factory", "items", "kind", "outside")
 
     def __init__(
         self,
@@ -153,6 +157,7 @@ class Mapping(Value):
         self.exact = exact
         self.kind = kind
         self.factory = factory
+        self.outside = ""
 
     def element(self) -> Value:
         """The join of all values."""
@@ -410,6 +415,7 @@ class Union(Value):
 
 NONE = Const(None)
 TRUE = Const(True)
+COMPILING = Const(True)  # what `is_compiling()` answers in the region
 FALSE = Const(False)
 NUMERIC = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 

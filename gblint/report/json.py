@@ -83,6 +83,7 @@ def finding_data(f: Finding) -> dict[str, Any]:
         "certainty": round(f.certainty, 4),
         "guards": f.guards,
         "cell": cell_of(f.filename)[1],
+        "inline": f.inline,
     }
 
 

@@ -214,6 +214,7 @@ def test_json(model: Path) -> None:
         "certainty": 1.0,
         "guards": 0,
         "cell": None,
+        "inline": 0,
     }
     assert first.keys() == second.keys()
     assert (first["code"], first["location"], first["consequence"]) == ("GBL000", {"row": 3, "column": 9}, None)
