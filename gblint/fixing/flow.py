@@ -143,7 +143,7 @@ def _bound(statement: cst.CSTNode) -> Iterator[str]:
 def depends(expression: cst.CSTNode, node: cst.CSTNode, names: Iterable[str]) -> bool:
     """Whether an expression holds the node or one of the variables."""
     known = set(names)
-    return any(n is node or (n.__class__ is cst.Name and n.value in known) for n in walk(expression))  # type: ignore[attr-defined]
+    return any(n is node or (type(n) is cst.Name and n.value in known) for n in walk(expression))
 
 
 def tests(site: Site) -> Iterator[cst.BaseExpression]:

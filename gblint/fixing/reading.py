@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from gblint.interpreter.source import Tree
 
 # The field of a node that holds the name it binds.
-_BOUND: dict[type, str] = dict.fromkeys(
-    (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor), "target"
-) | dict.fromkeys((cst.FunctionDef, cst.ClassDef, cst.Param), "name")
+_BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
+_DEFINERS = (cst.FunctionDef, cst.ClassDef, cst.Param)
+_BOUND: dict[type, str] = {**dict.fromkeys(_BINDERS, "target"), **dict.fromkeys(_DEFINERS, "name")}
 _GROUPS = frozenset((cst.Tuple, cst.List, cst.Element, cst.StarredElement))
 
 
@@ -104,11 +104,12 @@ class Reading:
     def _binds(self, name: cst.Name) -> bool:
         node: cst.CSTNode = name
         above = self.parents.get(node)
-        while above.__class__ in _GROUPS:
-            node, above = above, self.parents.get(above)  # type: ignore[assignment, arg-type]
-        kind = above.__class__
-        field = _BOUND.get(kind)
-        return kind is cst.Del or kind is cst.AsName or (field is not None and getattr(above, field) is node)
+        while above is not None and type(above) in _GROUPS:
+            node, above = above, self.parents.get(above)
+        if type(above) is cst.Del or type(above) is cst.AsName:
+            return True
+        field = _BOUND.get(type(above))
+        return field is not None and getattr(above, field) is node
 
 
 def reading(tree: Tree) -> Reading:
@@ -120,13 +121,12 @@ def reading(tree: Tree) -> Reading:
 
 def variables(node: cst.CSTNode) -> Iterator[cst.Name]:
     """Names that are variables, in the order of the text."""
-    kind = node.__class__
-    if kind is cst.Name:
-        yield node  # type: ignore[misc]
+    if type(node) is cst.Name:
+        yield node
         return
-    if kind is cst.ImportAlias or kind is cst.NameItem:
+    if type(node) is cst.ImportAlias or type(node) is cst.NameItem:
         return
-    other = _NO_VARIABLE.get(kind)
+    other = _NO_VARIABLE.get(type(node))
     name = getattr(node, other) if other is not None else None
     for child in _text_order(node):
         if child is not name:

@@ -111,15 +111,14 @@ def learn(frame: Frame, facts: Facts) -> None:
 
 def test(machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, plain_message: bool = True) -> Test:
     """Evaluate a condition where its truth decides (kind as in `Branch`)."""
-    kind_of_node = node.__class__
-    if kind_of_node is cst.UnaryOperation and node.operator.__class__ is cst.Not:
+    if type(node) is cst.UnaryOperation and type(node.operator) is cst.Not:
         # An assert on `not x` jumps the other way round, which Dynamo does not take for an assert.
         inner = test(machine, frame, node.expression, {"value": "not", "assert": "if"}.get(kind, kind), plain_message)
         known = None if inner.truth is None else not inner.truth
         return Test(known, inner.other, inner.then)
-    if kind_of_node is cst.BooleanOperation:
+    if type(node) is cst.BooleanOperation:
         return _boolean_test(machine, frame, node, kind, plain_message)
-    if kind_of_node is cst.Comparison:
+    if type(node) is cst.Comparison:
         result = comparison(machine, frame, node)
         _branch(machine, frame, node, kind, result.value, plain_message)
         return result
@@ -145,7 +144,7 @@ def _branch(
 def _target(node: cst.BaseExpression) -> str:
     from gblint.interpreter.expressions import dotted_path
 
-    if node.__class__ is cst.NamedExpr:
+    if type(node) is cst.NamedExpr:
         node = node.target
     return dotted_path(node)
 

@@ -150,10 +150,11 @@ def _imaginary(machine: Machine, frame: Frame, node: cst.Imaginary) -> Value:
 
 
 def _string(machine: Machine, frame: Frame, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
-    if node.__class__ is cst.ConcatenatedString:
+    if type(node) is cst.ConcatenatedString:
         for part in (node.left, node.right):
             evaluate(machine, frame, part)
         return _literal(node)
+    assert type(node) is cst.SimpleString
     value = _LITERALS.get(node.value)
     if value is None:
         value = _LITERALS[node.value] = _literal(node)

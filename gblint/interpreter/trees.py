@@ -45,19 +45,17 @@ def pairs(written: cst.CSTNode, made: cst.CSTNode) -> Iterator[tuple[cst.CSTNode
         stack.extend(zip(below(one), below(other), strict=False))
 
 
-_SUITES = frozenset((cst.IndentedBlock, cst.Module, cst.SimpleStatementSuite))
 _MADE_OTHERWISE = (cst.SimpleStatementSuite, cst.ConcatenatedString)
 
 
 def below(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes under one: statements without their lines, of text only what is computed."""
-    kind = node.__class__
-    if kind in _SUITES:
-        return [part for s in node.body for part in (s.body if s.__class__ is cst.SimpleStatementLine else [s])]  # type: ignore[attr-defined]
-    if kind is cst.ConcatenatedString:
-        return [*below(node.left), *below(node.right)]  # type: ignore[attr-defined]
-    if kind is cst.FormattedString or kind is cst.FormattedStringExpression:
-        return [part for part in children(node) if part.__class__ is not cst.FormattedStringText]
+    if type(node) is cst.IndentedBlock or type(node) is cst.Module or type(node) is cst.SimpleStatementSuite:
+        return [part for s in node.body for part in (s.body if isinstance(s, cst.SimpleStatementLine) else [s])]
+    if type(node) is cst.ConcatenatedString:
+        return [*below(node.left), *below(node.right)]
+    if type(node) is cst.FormattedString or type(node) is cst.FormattedStringExpression:
+        return [part for part in children(node) if type(part) is not cst.FormattedStringText]
     return children(node)
 
 

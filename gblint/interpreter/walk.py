@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 import libcst as cst
 
 Node = TypeVar("Node", bound=cst.CSTNode)
+Other = TypeVar("Other", bound=cst.CSTNode)
 
 _SKIPPED = frozenset(
     "asynchronous colon comma comment conversion default_indent default_newline dot encoding end equal first_colon "
@@ -55,10 +56,16 @@ def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         stack.extend(children(current))
 
 
-def only(nodes: Iterable[cst.CSTNode], *kinds: type[Node]) -> Iterator[Node]:
+@overload
+def only(nodes: Iterable[cst.CSTNode], kind: type[Node], /) -> Iterator[Node]: ...
+@overload
+def only(nodes: Iterable[cst.CSTNode], kind: type[Node], other: type[Other], /) -> Iterator[Node | Other]: ...
+@overload
+def only(nodes: Iterable[cst.CSTNode], /, *kinds: type[cst.CSTNode]) -> Iterator[Any]: ...
+def only(nodes: Iterable[cst.CSTNode], /, *kinds: type[cst.CSTNode]) -> Iterator[Any]:
     """The nodes of exactly these classes. `isinstance` asks the metaclass of libcst's nodes, at six times the cost."""
     wanted = frozenset(kinds)
-    return (node for node in nodes if node.__class__ in wanted)  # type: ignore[misc]
+    return (node for node in nodes if node.__class__ in wanted)
 
 
 def walk_scope(nodes: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
