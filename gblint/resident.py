@@ -48,6 +48,7 @@ class Resident:
         self._engines: OrderedDict[object, LiveEngine] = OrderedDict()
         self._projects: OrderedDict[object, _Listing] = OrderedDict()
         self._current: LiveEngine | None = None
+        self._interrupted = False
 
     def load_project(self, root: Path, extents: Iterable[Extent], report_files: Iterable[Path]) -> Project:
         """See `gblint.discovery.load_project`: as long as no folder changes, the files are those of last time."""
@@ -80,7 +81,13 @@ class Resident:
             _keep(self._engines, key, engine)
             self._current = engine
             engine.effort, engine.focus = self.effort, self.focus
-            return engine.analyze(report_files, progress)
+            engine.worker.interrupt(False)
+            try:
+                if self._interrupted:  # while the files were looked for
+                    raise Interrupted
+                return engine.analyze(report_files, progress)
+            finally:
+                self._interrupted = False
 
     def ready(self, path: Path) -> bool:
         """Whether a project that a file belongs to has been looked at as a whole."""
@@ -96,8 +103,13 @@ class Resident:
         """Whether the last analysis has left repairs out that there may be."""
         return self._current is not None and self._current.partial
 
+    def resume(self) -> None:
+        """Forget an interrupt: it was about what is over."""
+        self._interrupted = False
+
     def interrupt(self) -> None:
-        """Have the analysis that runs now, in another thread, end with Interrupted."""
+        """Have the check that runs now, in another thread, end with Interrupted."""
+        self._interrupted = True
         if self._current is not None:
             self._current.worker.interrupt(True)
 
@@ -230,8 +242,7 @@ class LiveEngine(Engine):
         self._wanted = {os.path.abspath(p) for p in report_files}
         self._used = set()
         paths = sorted(self._wanted) if self.effort == NEAR else self.project.files
-        self.infos = [self.project.index(path) for path in paths]
-        self.worker.interrupt(False)
+        self.infos = [self._info(path) for path in paths]
         analysis = super().analyze(report_files, progress)
         if self.effort != NEAR:
             self.complete = True
@@ -239,6 +250,11 @@ class LiveEngine(Engine):
         self.partial = any(not kept.whole and self._concerns(kept) for kept in self._kept.values())
         analysis.stats.roots = sum(sum(kept.result.roots.values()) for kept in self._kept.values())
         return analysis
+
+    def _info(self, path: str) -> ModuleInfo:
+        if self.worker.stopped:
+            raise Interrupted
+        return self.project.index(path)
 
     def _merge(self, results: list[UnitResult], wanted: set[str]) -> Analysis:
         return super()._merge(self._concerned(results), wanted)
