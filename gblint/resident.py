@@ -49,6 +49,7 @@ class Resident:
         self._engines: OrderedDict[object, LiveEngine] = OrderedDict()
         self._projects: OrderedDict[object, _Listing] = OrderedDict()
         self._current: LiveEngine | None = None
+        self._interrupted = False
 
     def load_project(self, root: Path, extents: Iterable[Extent], report_files: Iterable[Path]) -> Project:
         """See `gblint.discovery.load_project`: as long as no folder changes, the files are those of last time."""
@@ -82,7 +83,13 @@ class Resident:
             _keep(self._engines, key, engine)
             self._current = engine
             engine.effort, engine.focus = self.effort, self.focus
-            return engine.analyze(report_files, progress)
+            engine.worker.interrupt(False)
+            try:
+                if self._interrupted:  # while the files were looked for
+                    raise Interrupted
+                return engine.analyze(report_files, progress)
+            finally:
+                self._interrupted = False
 
         return undisturbed(run)
 
@@ -100,8 +107,13 @@ class Resident:
         """Whether the last analysis has left repairs out that there may be."""
         return self._current is not None and self._current.partial
 
+    def resume(self) -> None:
+        """Forget an interrupt: it was about what is over."""
+        self._interrupted = False
+
     def interrupt(self) -> None:
-        """Have the analysis that runs now, in another thread, end with Interrupted."""
+        """Have the check that runs now, in another thread, end with Interrupted."""
+        self._interrupted = True
         if self._current is not None:
             self._current.worker.interrupt(True)
 
@@ -239,8 +251,7 @@ class LiveEngine(Engine):
         self._wanted = {os.path.abspath(p) for p in report_files}
         self._used = set()
         paths = sorted(self._wanted) if self.effort == NEAR else self.project.files
-        self.infos = [self.project.index(path) for path in paths]
-        self.worker.interrupt(False)
+        self.infos = [self._info(path) for path in paths]
         analysis = super().analyze(report_files, progress)
         if self.effort != NEAR:
             self.complete = True
@@ -255,6 +266,11 @@ class LiveEngine(Engine):
         if self._known_twins is None:
             self._known_twins = super()._twins()
         return self._known_twins
+
+    def _info(self, path: str) -> ModuleInfo:
+        if self.worker.stopped:
+            raise Interrupted
+        return self.project.index(path)
 
     def _merge(self, results: list[UnitResult], wanted: set[str]) -> Analysis:
         return super()._merge(self._concerned(results), wanted)

@@ -214,6 +214,7 @@ class Checker:
                 if due:
                     key = min(due)[2]
                     self._running = key
+                    self._resident.resume()
                     contents = {path: text.data for path, text in self._texts.items()}
                     return key, self._jobs.pop(key), self._texts[key[0]], contents
                 self._changed.wait(min((job.due - now for job in self._jobs.values()), default=None))

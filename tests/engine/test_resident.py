@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -204,6 +205,27 @@ def test_an_interrupt_ends_an_analysis_and_spoils_nothing(project: Write) -> Non
         done.set()
         thread.join()
     assert_like_fresh(resident, path, overlay)
+
+
+def test_an_interrupt_before_the_analysis_has_begun_is_not_lost(
+    project: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(FILES)
+    resident, path = Resident(), root / "app/model.py"
+    assert_like_fresh(resident, path, {})
+    load = resident.load_project
+
+    def interrupted(*given: Any) -> Any:
+        resident.interrupt()
+        return load(*given)
+
+    monkeypatch.setattr(resident, "load_project", interrupted)
+    with pytest.raises(Interrupted):
+        check(options(path, {}), None, resident)
+    monkeypatch.undo()
+    resident.interrupt()
+    resident.resume()
+    assert_like_fresh(resident, path, {})
 
 
 def test_files_written_within_one_tick_of_the_clock_are_read_again(project: Write) -> None:
