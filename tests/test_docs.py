@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import click
 import libcst
@@ -62,6 +63,17 @@ def test_the_excerpt_in_the_readme_is_what_gblint_prints() -> None:
     for part in parts[:-1]:
         assert part in (*found, "…")
     assert found[-1].startswith(parts[-1])
+
+
+def test_the_picture_shows_what_the_excerpt_says_and_fetches_nothing() -> None:
+    svg = text(docs.PICTURE)
+    (excerpt,) = blocks(ROOT / "README.md", "text")
+    start, _, rest = excerpt.partition("…\n")
+    shown = "".join("".join(ElementTree.fromstring(svg).itertext()).split())
+    lines = [*start.splitlines(), rest.splitlines()[-1]]
+    assert len(lines) > 10
+    assert [line for line in lines if "".join(line.split()) not in shown] == []
+    assert not re.search(r"https?://(?!www\.w3\.org|meta-pytorch\.org|www\.textualize\.io)|url\((?!#)", svg)
 
 
 def test_a_report_needs_its_place() -> None:

@@ -1,12 +1,14 @@
 """`python -m gblint.devtools.docs` writes the parts of the documentation that follow from the code.
 
 These are the pages in docs/rules/ and docs/codemods/, made of metadata, docstrings and examples, the schema of the
-settings, source below a comment `<!-- file: PATH -->`, and the excerpt of a report in the README, made by running
-gblint on corpus/models. With --check nothing is written: the command lists what is out of date and exits with 1.
+settings, source below a comment `<!-- file: PATH -->`, and the excerpt of a report in the README and the picture of
+one, made by running gblint on corpus/models. With --check nothing is written: the command lists what is out of date and
+exits with 1.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -14,12 +16,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import unified_diff
+from functools import cache
 from itertools import groupby, pairwise
 from pathlib import Path
+from xml.etree import ElementTree as Xml
 
 import click
 
-from gblint.checking import Options, check
+from gblint.checking import Options, Outcome, check
 from gblint.codemod_api import Codemod
 from gblint.devtools import settings_schema
 from gblint.findings.confidence import shipped
@@ -31,8 +35,10 @@ from gblint.rule_api import Rule
 
 ROOT = Path(__file__).parents[2]
 MODELS = "corpus/models"
+PICTURE = "docs/report.svg"
 BEGIN, END = "<!-- report: python -m gblint.devtools.docs -->\n", "<!-- end of report -->"
 _FILE = re.compile(r"<!-- file: (?P<path>\S+) -->\n(?:```python\n.*?\n```\n)?", re.DOTALL)
+_WIDTH = 122  # columns of the terminal in the picture
 _REPORT = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
 
 
@@ -49,7 +55,8 @@ def pages() -> dict[str, str]:
         text = page.read_text("utf-8")
         if _FILE.search(text):
             made[f"docs/{page.name}"] = with_files(text)
-    made["README.md"] = with_report((ROOT / "README.md").read_text("utf-8"), report_excerpt())
+    made["README.md"] = with_report((ROOT / "README.md").read_text("utf-8"), report_excerpt(Style()))
+    made[PICTURE] = picture(report_excerpt(Style(colour=True)))
     return made
 
 
@@ -57,7 +64,7 @@ def stale() -> list[str]:
     """Paths of generated pages that are not what they should be: out of date, missing, or of a rule that is gone."""
     made = pages()
     there = {f"docs/{d}/{path.name}" for d in ("rules", "codemods") for path in (ROOT / "docs" / d).glob("*.md")}
-    wrong = [name for name, text in made.items() if _read(ROOT / name) != text]
+    wrong = [name for name, text in made.items() if _content(_read(ROOT / name)) != _content(text)]
     return sorted(wrong) + sorted(there - set(made))
 
 
@@ -177,10 +184,10 @@ def with_report(readme: str, report: str) -> str:
     return _REPORT.sub(lambda _: f"{BEGIN}```text\n{report}```\n{END}", readme)
 
 
-def report_excerpt() -> str:
+def report_excerpt(style: Style) -> str:
     """What `gblint check corpus/models` prints, the first finding of each section and the first line of the summary."""
     with _at_root():
-        text = FORMATS["full"](check(Options(paths=(MODELS,), no_cache=True)), Style())
+        text = FORMATS["full"](_found_in_models(), style)
     *blocks, summary = text.removesuffix("\n").split("\n\n")
     kept: list[str] = []
     for title, block in pairwise(blocks):
@@ -189,8 +196,33 @@ def report_excerpt() -> str:
     return "\n\n".join([*kept, summary.splitlines()[0]]) + "\n"
 
 
+@cache
+def _found_in_models() -> Outcome:
+    return check(Options(paths=(MODELS,), no_cache=True))
+
+
 def _is_title(block: str) -> bool:
-    return "\n" not in block and not block.startswith(MODELS)
+    return "\n" not in block and MODELS not in block
+
+
+def picture(report: str) -> str:
+    """The start and the last line of a coloured excerpt as they look in a terminal, as SVG that fetches no font."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    start, _, rest = report.partition("…\n")
+    last = rest.splitlines()[-1]
+    console.print(Text(f"$ gblint check {MODELS}\n"), Text.from_ansi(f"{start}…\n\n{last}"), sep="\n")
+    svg = console.export_svg(title="gblint", unique_id="gblint")
+    return re.sub(r"\s*@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+
+
+def _content(page: str) -> str:
+    """What a page says. Of a picture only the text: how it is drawn depends on the release of rich."""
+    if not page.startswith("<svg"):
+        return page
+    return "\n".join(text for text in Xml.fromstring(page).itertext() if text.strip() and "{" not in text)
 
 
 @contextmanager

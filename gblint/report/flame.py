@@ -16,7 +16,7 @@ from xml.etree import ElementTree as Xml
 
 import msgspec
 
-from gblint.callgraph import CallGraph, Calls
+from gblint.callgraph import CallGraph
 from gblint.report.frames import EAGER, FAILS, SPLIT, WHOLE, Fate
 from gblint.report.style import plural, printable, short, shown
 
@@ -32,6 +32,9 @@ _MOST_PIECES = 12  # of a strip; more would be too thin to count
 _FILLS = {WHOLE: "#dce9f7", SPLIT: "#fbe6bd", EAGER: "#f8d3d0", FAILS: "#f8d3d0", REST: "#f1f1ef"}
 _STRONG = {WHOLE: "#4a80b8", SPLIT: "#b97a00", EAGER: "#c2403a", FAILS: "#c2403a", REST: "#b5b4ae"}
 _INK, _PALE = "#23262b", "#5d636d"
+
+
+Places = Mapping[str, tuple[str, int]]  # (path, first row) of functions by name
 
 
 class Box(msgspec.Struct):
@@ -66,10 +69,10 @@ class Tree(msgspec.Struct):
     eager: int
 
 
-def tree(calls: Calls, graph: CallGraph, fates: Mapping[str, Fate], root: str, *, fold: bool) -> Tree:
+def tree(places: Places, graph: CallGraph, fates: Mapping[str, Fate], root: str, *, fold: bool) -> Tree:
     """What a root calls. With `fold`, and in any case where there is too much of it, functions below which nothing
     breaks are one box. A function is unfolded once."""
-    maker = _Maker(calls, graph, fates, root)
+    maker = _Maker(places, graph, fates, root)
     top = maker.grown(fold, _MOST_FOLDED if fold else _MOST)
     if not fold and any(box.cut for box in _placed(top, 0, 0)):
         top = maker.grown(True, _MOST_FOLDED)
@@ -81,8 +84,8 @@ def tree(calls: Calls, graph: CallGraph, fates: Mapping[str, Fate], root: str, *
 
 
 class _Maker:
-    def __init__(self, calls: Calls, graph: CallGraph, fates: Mapping[str, Fate], root: str) -> None:
-        self._calls = calls
+    def __init__(self, places: Places, graph: CallGraph, fates: Mapping[str, Fate], root: str) -> None:
+        self._places = places
         self._graph = graph
         self._fates = fates
         self._root = root
@@ -136,7 +139,7 @@ class _Maker:
         return f"{kind} · ×{times:,}" if times > 1 else kind
 
     def _tip(self, name: str, fate: Fate) -> str:
-        path, row = self._calls.places.get(name, ("", 0))
+        path, row = self._places.get(name, ("", 0))
         place = f"{shown(path)}:{row}" if path else ""
         breaks = plural(fate.breaks, "graph break") + " in it" if fate.breaks else ""
         always = "" if self._graph.is_hot(self._root, name) else "not at every call"

@@ -8,14 +8,16 @@ break is felt by every caller up to the root, and a frame becomes one graph more
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 import msgspec
 
-from gblint.callgraph import CallGraph
+from gblint.callgraph import CallGraph, Calls, Edge
 from gblint.findings.finding import Finding
 
 WHOLE, SPLIT, EAGER, FAILS = "whole", "split", "eager", "fails"
+_MANY = 16  # called functions
 
 
 class Fate(msgspec.Struct, frozen=True):
@@ -29,6 +31,53 @@ class Fate(msgspec.Struct, frozen=True):
     kind: str = WHOLE
     graphs: int = 1
     breaks: int = 0
+
+
+class Views:
+    """The calls as seen from single roots.
+
+    A function that calls very many others, as the wrapper of a decorator does that stands on every model, calls each of
+    them for one root or another, not all for each: from it only the ways of a root's own findings lead on.
+    """
+
+    def __init__(self, calls: Calls, findings: Iterable[Finding]) -> None:
+        self._kinds = calls.roots
+        self._edges: dict[str, list[Edge]] = defaultdict(list)
+        self._ways: dict[str, dict[str, dict[str, Edge]]] = defaultdict(lambda: defaultdict(dict))
+        for edge in calls.edges:
+            self._edges[edge.caller].append(edge)
+        for finding in findings:
+            for caller, callee in _pairs(finding):
+                self._ways[finding.root][caller][callee] = Edge(caller, callee, 1.0, 0, False)
+
+    def of(self, root: str) -> CallGraph:
+        """What a root calls, as a graph of its own."""
+        ways = self._ways.get(root, {})
+        found: list[Edge] = []
+        reached, waiting = {root}, [root]
+        while waiting:
+            edges = self._from(waiting.pop(), ways)
+            found += edges
+            new = {edge.callee for edge in edges} - reached
+            reached |= new
+            waiting += new
+        order = sorted(found, key=lambda edge: (edge.caller, edge.callee))
+        return CallGraph(Calls({root: self._kinds.get(root, "guessed")}, order))
+
+    def _from(self, name: str, ways: Mapping[str, Mapping[str, Edge]]) -> list[Edge]:
+        edges, own = self._edges.get(name, []), ways.get(name, {})
+        if len(edges) > _MANY:
+            edges = [edge for edge in edges if edge.callee in own]
+        known = {edge.callee for edge in edges}
+        return [*edges, *(edge for callee, edge in own.items() if callee not in known)]
+
+
+def _pairs(finding: Finding) -> Iterator[tuple[str, str]]:
+    """The calls on the way to a finding."""
+    way = [step.function for step in finding.path]
+    if way and way[-1] != finding.function:
+        way.append(finding.function)
+    yield from pairwise(way)
 
 
 def fates(graph: CallGraph, findings: Iterable[Finding]) -> dict[str, Fate]:
@@ -80,7 +129,6 @@ def _loses_its_frame(graph: CallGraph, finding: Finding) -> bool:
     """Whether it is the function of a finding that falls back: not only a caller, which calls it in a loop."""
     if finding.consequence != "frame-falls-back":
         return False
-    way = [step.function for step in finding.path]
-    pairs = zip(way, [*way[1:], finding.function], strict=False)
-    in_loop = any(graph.graph.has_edge(*pair) and graph.graph.edges[pair]["loops"] for pair in pairs)
+    edges = graph.graph.edges
+    in_loop = any(pair in edges and edges[pair]["loops"] for pair in _pairs(finding))
     return not in_loop or finding.heat > 1.5 * graph.heat(finding.root, finding.function)

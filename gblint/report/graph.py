@@ -13,7 +13,7 @@ import msgspec
 from gblint.callgraph import ROOT_KINDS, CallGraph, Calls
 from gblint.checking import Outcome
 from gblint.report import flame, html, json
-from gblint.report.frames import EAGER, FAILS, SPLIT, WHOLE, Fate, fates
+from gblint.report.frames import EAGER, FAILS, SPLIT, WHOLE, Fate, Views, fates
 from gblint.report.style import Style, plural, printable, readable, short, shown
 
 _DEEPEST = 60
@@ -163,7 +163,7 @@ def render_mermaid(v: View, style: Style) -> str:
     """Mermaid: as DOT has it, in the colours of the picture; roots in stadiums."""
     functions = _functions(v)
     ids = {name: f"f{n}" for n, name in enumerate(functions)}
-    known = fates(v.graph, v.outcome.findings)
+    known = _worst_fates(v)
     lines = ["flowchart LR"]
     for name, node in ids.items():
         opening, closing = ("([", "])") if name in v.calls.roots else ("[", "]")
@@ -186,6 +186,17 @@ _MERMAID_LOOKS = {
 }
 
 
+def _worst_fates(v: View) -> dict[str, Fate]:
+    """The fate of each function from the root from which it is worst."""
+    views = Views(v.calls, v.outcome.findings)
+    found: dict[str, Fate] = {}
+    for root in v.roots:
+        for name, fate in fates(views.of(root), v.outcome.findings).items():
+            known = found.get(name, fate)
+            found[name] = max(known, fate, key=lambda f: (f.kind == FAILS, f.kind == EAGER, f.graphs))
+    return found
+
+
 def _label(v: View, name: str, fate: Fate) -> str:
     times, breaks = round(v.graph.hottest(name)), v.breaks[name]
     fact = {SPLIT: f"≈ {plural(fate.graphs, 'graph')}", EAGER: "runs eagerly", FAILS: "raises an error"}.get(
@@ -202,12 +213,12 @@ def _entities(text: str) -> str:
 
 def render_svg(v: View, style: Style) -> str:
     """A picture of each root, below each other."""
-    known = fates(v.graph, v.outcome.findings)
-    roots = [
-        (f"{name}  {_place(v, name)}  {_KIND_TEXTS[v.calls.roots[name]]}",
-         flame.tree(v.calls, v.graph, known, name, fold=False).root)
-        for name in v.roots
-    ]  # fmt: skip
+    views = Views(v.calls, v.outcome.findings)
+    roots: list[tuple[str, flame.Box]] = []
+    for name in v.roots:
+        graph = views.of(name)
+        drawn = flame.tree(v.calls.places, graph, fates(graph, v.outcome.findings), name, fold=False)
+        roots.append((f"{name}  {_place(v, name)}  {_KIND_TEXTS[v.calls.roots[name]]}", drawn.root))
     return flame.as_text(flame.sheet(roots, "No compiled root leads here.")) + "\n"
 
 

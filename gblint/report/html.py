@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gblint.callgraph import CallGraph, Calls, merged, unpack
+from gblint.callgraph import Calls, merged, unpack
 from gblint.checking import Outcome, Problem
 from gblint.findings.finding import Edit, Finding, Fix
 from gblint.fixing.edits import Conflict, edited
 from gblint.report import flame, summary
 from gblint.report.excerpt import Sources
-from gblint.report.frames import Fate, fates
+from gblint.report.frames import Views, fates
 from gblint.report.full import ROOT_KINDS, facts, heat, section
 from gblint.report.order import by_worth
 from gblint.report.style import Style, percent, plural, printable, short, shown
@@ -136,8 +136,7 @@ class _Groups:
             self._by_root.setdefault(finding.root, []).append(finding)
         wanted = self._by_root if subject.roots is None else subject.roots
         self._calls = merged(map(unpack, subject.outcome.calls)) if wanted else Calls()
-        self._graph = CallGraph(self._calls) if wanted else None
-        self._fates: dict[str, Fate] = fates(self._graph, subject.outcome.findings) if self._graph else {}
+        self._views = Views(self._calls, subject.outcome.findings)
         self._ids = {id(f): f"f{n}" for n, f in enumerate(f for group in self._by_root.values() for f in group)}
         self._view = _Findings(subject, self._ids)
 
@@ -162,9 +161,11 @@ class _Groups:
         } | self._picture(root, findings)
 
     def _picture(self, root: str, findings: list[Finding]) -> dict[str, Any]:
-        if self._graph is None or root not in self._graph.graph:
+        if root not in self._calls.roots:
             return {"svg": "", "graphs": ""}
-        drawn = flame.tree(self._calls, self._graph, self._fates, root, fold=self._subject.roots is None)
+        graph = self._views.of(root)
+        known = fates(graph, self._subject.outcome.findings)
+        drawn = flame.tree(self._calls.places, graph, known, root, fold=self._subject.roots is None)
         links: dict[str, str] = {}
         for finding in findings:
             links.setdefault(finding.function, f"#{self._ids[id(finding)]}")

@@ -15,7 +15,7 @@ from gblint.checking import Options, Outcome, check
 from gblint.findings.finding import Finding, Step
 from gblint.report import flame
 from gblint.report.flame import REST, Box
-from gblint.report.frames import EAGER, FAILS, SPLIT, WHOLE, Fate, fates
+from gblint.report.frames import EAGER, FAILS, SPLIT, WHOLE, Fate, Views, fates
 from gblint.report.graph import FORMATS, view
 from gblint.report.style import Style
 from tests.conftest import Result, Write, finding
@@ -69,6 +69,19 @@ def test_where_fullgraph_allows_no_break_nothing_on_the_way_is_compiled() -> Non
     assert found == {"leaf": Fate(FAILS, 0, 1), "mid": Fate(FAILS, 0, 0), "root": Fate(FAILS, 0, 0)}
 
 
+def test_a_wrapper_of_everything_leads_a_root_only_to_what_is_its_own() -> None:
+    many = [f"wrapper model{n}" for n in range(40)]
+    of = calls("root wrapper", *many, "root shared")
+    path = [Step(f"m.{name}", "m.py", 1) for name in ("root", "wrapper", "model7")]
+    mine = broken("model7", path=path)
+    others = [finding("m.py", function=f"m.model{n}", root="m.other") for n in range(40) if n != 7]
+    shared = finding("m.py", function="m.shared", root="m.other")
+    graph = Views(of, [mine, *others, shared]).of("m.root")
+    found = fates(graph, [mine, *others, shared])
+    assert {name.removeprefix("m.") for name in found} == {"root", "wrapper", "model7", "shared"}
+    assert found["m.wrapper"] == Fate(SPLIT, 2, 0)
+
+
 def test_masked_breaks_and_recursion_add_nothing() -> None:
     of = calls("root leaf", "leaf leaf")
     assert fate(of, broken("leaf", consequence="masked")) == {}
@@ -104,7 +117,7 @@ def test_graphs_are_as_many_as_dynamo_makes(project: Write) -> None:
     found = check(Options(paths=(str(folder / "model.py"),), no_cache=True))
     v = view(calls_in(found), found, lambda _: True)
     (root,) = v.roots
-    drawn = flame.tree(v.calls, v.graph, fates(v.graph, found.findings), root, fold=False)
+    drawn = flame.tree(v.calls.places, v.graph, fates(v.graph, found.findings), root, fold=False)
     space: dict[str, Any] = {"BACKEND": counter}
     torch._dynamo.reset()
     exec(compile((folder / "model.py").read_text("utf-8"), str(folder / "model.py"), "exec"), space)
@@ -128,7 +141,7 @@ def boxes(box: Box) -> dict[str, Box]:
 
 def tree(of: Calls, *findings: Finding, fold: bool = True) -> dict[str, Box]:
     graph = CallGraph(of)
-    return boxes(flame.tree(of, graph, fates(graph, findings), "m.root", fold=fold).root)
+    return boxes(flame.tree(of.places, graph, fates(graph, findings), "m.root", fold=fold).root)
 
 
 def test_functions_without_breaks_are_put_together() -> None:
