@@ -32,6 +32,8 @@ from gblint.interpreter.values import (
     Union,
     Unknown,
     Value,
+    as_tensor,
+    is_none,
     join_all,
 )
 from gblint.interpreter.walk import only, walk_scope
@@ -217,6 +219,22 @@ def call_key(args: list[Value], kwargs: dict[str, Value], traced: bool, starts: 
     except TypeError:
         return (traced, starts, len(args), *kwargs)
     return key
+
+
+def kind(value: Value, depth: int = 0) -> str:
+    """What a value is in one word: enough to tell a tensor, a number and a list of either apart."""
+    if as_tensor(value) is not None:
+        return "tensor"
+    if isinstance(value, Const | Plain):
+        return "None" if is_none(value) else "plain"
+    if isinstance(value, Sequence) and depth < 2:
+        return f"[{kind(value.element(), depth + 1)}]"
+    return type(value).__name__
+
+
+def kinds(args: list[Value], kwargs: dict[str, Value]) -> tuple[object, ...]:
+    """The kinds of the arguments of a call."""
+    return (*(kind(a) for a in args), *((k, kind(v)) for k, v in kwargs.items()))
 
 
 def family(identity: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:

@@ -57,18 +57,23 @@ class OutOfBudget(Exception):
 class Memo:
     """What one run of a function with one shape of arguments gave.
 
-    inputs: kept because keys name objects by their addresses, which must not be used again.
+    inputs: kept because keys name objects by their addresses, which must not be used again. kinds: of the arguments.
     """
 
-    __slots__ = ("breaks", "drafts", "inputs", "value")
+    __slots__ = ("breaks", "drafts", "inputs", "kinds", "value")
 
     def __init__(
-        self, value: Value, drafts: list[tuple[Draft, int, int]], breaks: Draft | None, inputs: object
+        self,
+        value: Value,
+        drafts: list[tuple[Draft, int, int]],
+        breaks: Draft | None,
+        inputs: tuple[Function, list[Value], dict[str, Value]],
     ) -> None:
         self.value = value
         self.drafts = drafts  # with guards and loops relative to the call
         self.breaks = breaks
         self.inputs = inputs
+        self.kinds = functions.kinds(inputs[1], inputs[2])
 
 
 class Machine:
@@ -374,7 +379,9 @@ class Machine:
         contexts = self.memo.setdefault(functions.family(identity, args, kwargs), {})
         memo = contexts.get(key)
         if memo is None and len(contexts) >= MAX_CONTEXTS:
-            memo = next(iter(contexts.values()))
+            memo, value = self._nearest(list(contexts.values()), functions.kinds(args, kwargs))
+            self.drafts.replay(frame, node, memo.drafts, memo.breaks)
+            return value
         if memo is not None:
             self.drafts.replay(frame, node, memo.drafts, memo.breaks)
             return memo.value
@@ -387,6 +394,15 @@ class Machine:
             log, breaks = self.drafts.close_log()
         contexts[key] = Memo(value, log, breaks, (function, args, kwargs))
         return value
+
+    def _nearest(self, contexts: list[Memo], kinds: object) -> tuple[Memo, Value]:
+        """The earlier run that stands for one more, and what it gives: that of a run with arguments of the same kinds,
+        else nothing unless all runs gave alike."""
+        for memo in contexts:
+            if memo.kinds == kinds:
+                return memo, memo.value
+        alike = len({functions.kind(memo.value) for memo in contexts}) == 1
+        return contexts[0], contexts[0].value if alike else Unknown("called in too many ways")
 
     def _helper_depth(self, function: Function | None) -> int:
         """How many frames below a guessed constructor are followed; a framework's own methods do little that is
