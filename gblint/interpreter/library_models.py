@@ -285,7 +285,7 @@ def _inspect(site: Site) -> Value:
 def _progress_bar(site: Site) -> Value:
     """It yields what it is given."""
     source = site.arg(0, "iterable")
-    return Stream("iterator", site.element(source)) if source is not None else Unknown("progress bar")
+    return Sequence("list", None, site.element(source)) if source is not None else Unknown("progress bar")
 
 
 @model("inspect.Signature.bind", "inspect.Signature.bind_partial")

@@ -93,7 +93,7 @@ def test_twenty_runs_of_a_project_with_habits_of_its_own() -> None:
     hits = [v.verdict == "confirmed" for v in unseen]
     before = [v.confidence for v in unseen]
     after = [by.moved(v.rule, v.confidence) for v in unseen]
-    assert calibration_error(after, hits) < 0.6 * calibration_error(before, hits)
+    assert calibration_error(after, hits) < 0.7 * calibration_error(before, hits)
     assert brier(after, hits) < 0.8 * brier(before, hits)
 
 
