@@ -19,7 +19,7 @@ const settings = { get: () => ["${workspaceFolder}/.venv/bin/gblint", "server"] 
 const vscode = {
   commands: { registerCommand: () => ({}) },
   window: {},
-  workspace: { workspaceFolders: [{ uri: { fsPath: "/work" } }], getConfiguration: () => settings },
+  workspace: { workspaceFolders: [{ uri: { fsPath: "/project" } }], getConfiguration: () => settings },
 };
 const known = { vscode, "vscode-languageclient/node": { LanguageClient } };
 Module._load = (name, ...rest) => known[name] ?? load(name, ...rest);
@@ -36,7 +36,7 @@ def test_it_starts_what_the_settings_name(tmp_path: Path) -> None:
     done = subprocess.run([node, stand_in, EXTENSION / "extension.js"], capture_output=True, text=True, check=True)
     ((name, _, server, client),) = json.loads(done.stdout)
     assert name == "gblint"
-    assert (server["command"], server["args"]) == ("/work/.venv/bin/gblint", ["server"])
+    assert (server["command"], server["args"]) == ("/project/.venv/bin/gblint", ["server"])
     assert client["documentSelector"] == [{"scheme": "file", "language": "python"}]
 
 
