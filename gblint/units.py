@@ -35,16 +35,14 @@ class Plan(NamedTuple):
 class UnitResult(msgspec.Struct, gc=False):
     """What interpreting one file's roots gave.
 
-    reached: functions entered with known arguments, as (path, qualname). calls: the packed `callgraph.Calls` of its
-    roots, unpacked only by who asks for the graph. files: digests by path of all files that were read; asked:
-    modules looked for, as (folder of the importer, name), found in `places`; signature: of the project at that time.
-    parts: what of the other files was used, packed (see `_pack`).
+    calls: the packed `callgraph.Calls` of its roots, unpacked only by who asks for the graph. files: digests by path of
+    all files that were read; asked: modules looked for, as (folder of the importer, name), found in `places`;
+    signature: of the project at that time. parts: what of the other files was used, packed (see `_pack`).
     """
 
     path: str
     mode: str
     findings: list[Finding] = []
-    reached: list[tuple[str, str]] = []
     calls: bytes = b""
     roots: dict[str, int] = {}
     functions: int = 0
@@ -199,7 +197,7 @@ class Worker:
             findings = findings_of(machine, calls, dict(self.settings.fixing), self._examines(plan))
         asked = sorted(used.asked)
         result = UnitResult(
-            info.path, mode, findings, sorted(machine.reached), calls.pack(),
+            info.path, mode, findings, calls.pack(),
             roots.counts, len(machine.executed), sorted(machine.unresolved), roots.unresolved_roots, roots.cut,
             [*roots.internal, *sorted(machine.rule_errors)],
             roots.by_script, sorted((p, self.project.digest(p)) for p in used.files),

@@ -8,6 +8,7 @@ import click
 
 from gblint.cli.main import print_out
 from gblint.registry import load_codemods, load_rules
+from gblint.report.explained import rule_facts
 from gblint.report.json import dump
 from gblint.rule_api import Rule
 
@@ -30,15 +31,5 @@ def listing() -> str:
 
 def _data(rule: type[Rule]) -> dict[str, Any]:
     """A rule as plain data; codemods: those made for it, not those that are asked about everything."""
-    meta = rule.meta
-    return {
-        "code": meta.code,
-        "name": meta.slug,
-        "summary": meta.summary,
-        "category": meta.category,
-        "advice": meta.advice,
-        "torch": meta.torch,
-        "since": meta.since,
-        "codemods": [c.meta.name for c in load_codemods() if {meta.code, meta.slug} & set(c.meta.fixes)],
-        "url": meta.url or None,
-    }
+    made_for = {rule.meta.code, rule.meta.slug}
+    return rule_facts(rule) | {"codemods": [c.meta.name for c in load_codemods() if made_for & set(c.meta.fixes)]}

@@ -176,17 +176,7 @@ def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, ki
     if left.truth is (not is_and):
         return left
     carry = left.then if is_and else left.other
-    guarded = left.truth is None
-    frame.guards += guarded
-    frame.inline += guarded
-    unlikely = guarded and is_and and left.off
-    frame.unlikely += unlikely
-    try:
-        right = under(machine, frame, carry, lambda: test(machine, frame, node.right, inner_kind, plain_message))
-    finally:
-        frame.guards -= guarded
-        frame.inline -= guarded
-        frame.unlikely -= unlikely
+    right = _second(machine, frame, left, is_and, lambda: test(machine, frame, node.right, inner_kind, plain_message))
     if right.truth is False and is_and and frame.traced:
         failures.note_unfilled(machine, frame, left.then, node.right)
     if left.truth is is_and:
@@ -200,6 +190,21 @@ def _boolean_test(machine: Machine, frame: Frame, node: cst.BooleanOperation, ki
     both = Test(known, decided, open_side)
     both.off = left.off or right.off
     return both
+
+
+def _second(machine: Machine, frame: Frame, left: Test, is_and: bool, action: Callable[[], T]) -> T:
+    """What `action` gives for the second operand, which is evaluated only where the first does not decide."""
+    guarded = left.truth is None
+    unlikely = guarded and is_and and left.off
+    frame.guards += guarded
+    frame.inline += guarded
+    frame.unlikely += unlikely
+    try:
+        return under(machine, frame, left.then if is_and else left.other, action)
+    finally:
+        frame.guards -= guarded
+        frame.inline -= guarded
+        frame.unlikely -= unlikely
 
 
 def _undecided(left: Test, right: Test, is_and: bool) -> Facts:
@@ -218,17 +223,7 @@ def boolean_value(machine: Machine, frame: Frame, node: cst.BooleanOperation) ->
     left = test(machine, frame, node.left, "and" if is_and else "or")
     if left.truth is (not is_and):
         return left.value
-    guarded = left.truth is None
-    frame.guards += guarded
-    frame.inline += guarded
-    unlikely = guarded and is_and and left.off
-    frame.unlikely += unlikely
-    try:
-        right = under(machine, frame, left.then if is_and else left.other, lambda: evaluate(machine, frame, node.right))
-    finally:
-        frame.guards -= guarded
-        frame.inline -= guarded
-        frame.unlikely -= unlikely
+    right = _second(machine, frame, left, is_and, lambda: evaluate(machine, frame, node.right))
     if left.truth is is_and:
         return right
     kept = union_of(m for m in members(left.value) if truth(machine, m) is not is_and)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from gblint.interpreter.summaries import Summaries
 
 MAX_DEPTH = 48  # frames on the abstract stack
-MAX_CONTEXTS = 4  # argument shapes a function is run with; more are answered from the first
+MAX_CONTEXTS = 4  # argument shapes a function is run with; what stands for more says `_nearest`
 ROOT_BUDGET = 40_000  # statements one root may execute
 EAGER_DEPTH = 14  # frames of code that Dynamo never sees (constructors, scripts)
 HELPER_DEPTH = 2  # frames below the constructor of a module that nobody is seen to make
@@ -57,10 +57,11 @@ class OutOfBudget(Exception):
 class Memo:
     """What one run of a function with one shape of arguments gave.
 
-    inputs: kept because keys name objects by their addresses, which must not be used again. kinds: of the arguments.
+    inputs: the function and its arguments; kept, too, because keys name objects by their addresses, which must not be
+    used again.
     """
 
-    __slots__ = ("breaks", "drafts", "inputs", "kinds", "value")
+    __slots__ = ("breaks", "drafts", "inputs", "value")
 
     def __init__(
         self,
@@ -73,7 +74,11 @@ class Memo:
         self.drafts = drafts  # with guards and loops relative to the call
         self.breaks = breaks
         self.inputs = inputs
-        self.kinds = functions.kinds(inputs[1], inputs[2])
+
+    @property
+    def kinds(self) -> tuple[object, ...]:
+        """The kinds of the arguments: few calls need them."""
+        return functions.kinds(self.inputs[1], self.inputs[2])
 
 
 class Machine:

@@ -69,20 +69,27 @@ def site_markdown(code: str, page: str) -> str:
     return f"# What PyTorch says about {code}\n\n{page}"
 
 
-def rule_data(rule: type[Rule]) -> dict[str, Any]:
-    """A rule as plain data."""
+def rule_facts(rule: type[Rule]) -> dict[str, Any]:
+    """The metadata of a rule as plain data."""
     meta = rule.meta
     return {
-        "kind": "rule",
         "code": meta.code,
         "name": meta.slug,
         "summary": meta.summary,
         "category": meta.category,
         "advice": meta.advice,
         "torch": meta.torch,
-        "other_ids": [{"torch": where, "code": code or None} for where, code in meta.renamed],
         "since": meta.since,
         "url": meta.url or None,
+    }
+
+
+def rule_data(rule: type[Rule]) -> dict[str, Any]:
+    """A rule as plain data, with its documentation."""
+    return {
+        "kind": "rule",
+        **rule_facts(rule),
+        "other_ids": [{"torch": where, "code": code or None} for where, code in rule.meta.renamed],
         "text": documentation(rule),
         "markdown": markdown(documentation(rule)),
     }

@@ -232,3 +232,19 @@ def test_files_written_within_one_tick_of_the_clock_are_read_again(project: Writ
     helper.write_text(helper.read_text("utf-8").replace("* 2", "* 3").replace("> 0", "> 1"), "utf-8")
     os.utime(helper, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert "> 1" in assert_like_fresh(resident, helper, {}).findings[0].message
+
+
+def test_which_of_two_copies_is_imported_is_looked_at_again(project: Write) -> None:
+    files = {name: text for name, text in FILES.items() if name != "train.py"}
+    root = project(files | {"app/model_old.py": FILES["app/model.py"]})
+    resident, init = Resident(), root / "app/__init__.py"
+
+    def run(text: str) -> set[str]:
+        outcome = assert_like_fresh(resident, root, {init: text.encode()})
+        return {Path(f.filename).stem for f in outcome.findings} - {"helper"}
+
+    new, old = "from .model import Net\n", "from .model_old import Net\n"
+    assert run(new) == {"model"}
+    assert run(old) == {"model_old"}
+    assert run("") == {"model", "model_old"}
+    assert run(new + "x = 1\n") == {"model"}

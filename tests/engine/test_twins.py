@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gblint.analysis import Analysis, Settings, analyze
-from tests.conftest import Write
+from tests.conftest import Result, Write
 
 MODEL = """
 from torch import nn
@@ -87,3 +88,10 @@ def test_a_comment_in_the_copy_is_not_called_unused(project: Write) -> None:
     outcome = check(Options(paths=(str(written),), isolated=True, no_cache=True))
     assert outcome.problems == []
     assert outcome.silenced == 1
+
+
+def test_the_summary_tells_of_it(project: Write, gblint: Callable[..., Result]) -> None:
+    project(PACKAGE)
+    ran = gblint("check", "--isolated", "--no-cache", "--output-format", "concise")
+    told = " ".join((ran.out + ran.err).split())
+    assert "1 file repeats classes of files beside it that the project imports instead" in told
