@@ -14,7 +14,7 @@ import libcst as cst
 
 from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, require
 
-NAMES = frozenset({"torch._dynamo.graph_break", "torch._dynamo.decorators.graph_break", "torch.compiler.graph_break"})
+NAMES = frozenset({"torch._dynamo.graph_break", "torch._dynamo.decorators.graph_break"})
 
 
 class RemoveGraphBreak(Codemod):

@@ -30,7 +30,7 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
     site = Site(machine, draft.chunk, draft.node, finding, options)
     offers: list[tuple[int, int, Fix]] = []
     refusals: list[tuple[str, str]] = []
-    for codemod in _asked(finding.code, finding.name):
+    for codemod in codemods_for(finding.code, finding.name):
         meta = codemod.meta
         if meta.logging and options.get("logging", "guard") not in meta.logging:
             continue
@@ -59,7 +59,7 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
 
 
 @lru_cache(maxsize=512)
-def _asked(code: str, slug: str) -> tuple[Codemod, ...]:
+def codemods_for(code: str, slug: str) -> tuple[Codemod, ...]:
     """The codemods that have said they repair findings of a rule."""
     from gblint.registry import load_codemods
 

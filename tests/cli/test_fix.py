@@ -44,10 +44,10 @@ def only(monkeypatch: pytest.MonkeyPatch):
                 return Repair(applicability, "do it", repair(site))
 
         monkeypatch.setattr(registry, "load_codemods", lambda: (Double,))
-        propose._asked.cache_clear()
+        propose.codemods_for.cache_clear()
 
     yield use
-    propose._asked.cache_clear()
+    propose.codemods_for.cache_clear()
 
 
 def fix(gblint, *arguments):

@@ -104,10 +104,10 @@ def double(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
                 return Repair("safe", "do it", [site.replace_lines(statement, statement, new)])
 
         monkeypatch.setattr(registry, "load_codemods", lambda: (Double,))
-        propose._asked.cache_clear()
+        propose.codemods_for.cache_clear()
 
     yield use
-    propose._asked.cache_clear()
+    propose.codemods_for.cache_clear()
 
 
 def rolled_back(result: Result, model: Path, reason: str) -> None:

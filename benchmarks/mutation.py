@@ -1,0 +1,209 @@
+"""Are the tests of rules and codemods sharp? Change the code a little, and see whether what gblint says changes.
+
+    python benchmarks/mutation.py [FILE ...] [--share 1.0] [--seed 0] [--json FILE] [--survivors]
+
+Needs `pip install mutmut`. Without files, all of rules/ and codemods/. The changes (mutants) are those of mutmut: other operators, constants and
+strings, arguments left out, conditions forced. One is *killed* when what gblint says of any example of that rule or
+codemod, or of a program of the corpus in which it takes part, is not what tests/said keeps (tests/test_said.py fails
+then), when a name in a table is none that there is (tests/test_names.py), when the module cannot be imported any more,
+or when the time runs out. Facts for readers (`meta`) and the examples themselves are not changed: other tests hold
+these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from types import ModuleType
+
+import libcst as cst
+import msgspec
+from mutmut.mutation.mutators import mutation_operators
+
+from gblint import registry
+from gblint.cli.analysis_options import cpus
+from gblint.devtools import said
+from gblint.devtools.names import dotted_names, is_there
+from gblint.devtools.programs import collections_in, programs_in
+from gblint.fixing import propose
+
+FOLDERS = ("rules", "codemods")
+FACTS = {"meta", "BREAKS", "CLEAN", "EXAMPLES", "DECLINES", "__all__"}
+TIMES = 10  # a mutant may take this many times as long as the code it comes from
+
+Check = tuple[str, Callable[[], str], str]  # name, what is said now, what is kept
+
+
+class Fate(msgspec.Struct):
+    """What became of one mutant: "killed", "survived" or "slow", and by which example."""
+
+    file: str
+    row: int
+    change: str
+    fate: str
+    by: str = ""
+
+
+def mutants(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Every mutant of a file: row, what is changed, the whole text."""
+    module = cst.parse_module(path.read_text(encoding="utf8"))
+    wrapper = cst.MetadataWrapper(module, unsafe_skip_copy=True)
+    positions = wrapper.resolve(cst.metadata.PositionProvider)
+    for node in _changeable(module):
+        for kind, operator in mutation_operators:
+            for mutated in operator(node) if isinstance(node, kind) else ():
+                changed = cst.ensure_type(module.deep_replace(node, mutated), cst.Module)
+                yield positions[node].start.line, _change(module, node, mutated), changed.code
+
+
+def _changeable(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes that have a meaning when the code runs, facts and examples left out."""
+    if isinstance(node, cst.Annotation | cst.Decorator | cst.ImportFrom):
+        return
+    if isinstance(node, cst.Assign) and isinstance(name := node.targets[0].target, cst.Name) and name.value in FACTS:
+        return
+    yield node
+    for child in node.children:
+        yield from _changeable(child)
+
+
+def _change(module: cst.Module, old: cst.CSTNode, new: cst.CSTNode) -> str:
+    before, after = (" ".join(module.code_for_node(node).split()) for node in (old, new))
+    return f"{before[:100]}  ->  {after[:100]}"
+
+
+def replaced(name: str, path: Path, text: str) -> None:
+    """Put another text in the place of an imported module. Raises what importing it raises."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    module = ModuleType(name)
+    module.__spec__, module.__file__ = spec, str(path)
+    sys.modules[name] = module
+    exec(compile(text, str(path), "exec"), module.__dict__)
+    registry.load_rules.cache_clear()
+    registry.load_codemods.cache_clear()
+    propose.codemods_for.cache_clear()
+
+
+def checks_of(path: Path) -> list[Check]:
+    """What is kept of the examples of a file and of the programs in which it takes part, cheapest first."""
+    kind, name = path.parent.name, path.stem
+    checks = [_check("names", lambda: "\n".join(n for n in dotted_names(_module(path)) if not is_there(n)))]
+    if kind == "rules":
+        subjects = [rule for rule in said.own_rules() if said.stem(rule) == name]
+        for rule in subjects:
+            for example, text in said.examples_of(rule).items():
+                checks.append(_check(example, lambda t=text, r=rule: said.in_releases(t, r)))
+        words = [f" {rule.meta.code} {rule.meta.slug} " for rule in subjects]
+        words += [f" {code} {rule.meta.slug} " for rule in subjects for code in rule.meta.codes]
+    else:
+        (codemod,) = [c for c in registry.load_codemods() if said.stem(c) == name]
+        logging = next(iter(codemod.meta.logging), "")
+        texts = [e.before for e in codemod.EXAMPLES] + [d.program for d in codemod.DECLINES]
+        checks += [_check(f"example {n}", lambda t=t: said.said_of_text(t, logging)) for n, t in enumerate(texts)]
+        words = [f"    {codemod.meta.name} "]
+    for collection, folder in collections_in(said.CORPUS).items():
+        parts = (said.SAID / "programs" / f"{collection}.txt").read_text(encoding="utf8").split("== ")
+        kept = {head: body for head, _, body in (part.partition("\n") for part in parts if part)}
+        for program in programs_in(folder):
+            if any(word in kept[program.name] for word in words):
+                checks.append(_check(program.name, lambda p=program: said.said_of_program(p)))
+    return checks
+
+
+def _module(path: Path) -> ModuleType:
+    return sys.modules[f"gblint.{path.parent.name}.{path.stem}"]
+
+
+def _check(name: str, now: Callable[[], str]) -> Check:
+    return name, now, now()
+
+
+def fates(path: Path, share: float, seed: int) -> list[Fate]:
+    """What became of the mutants of one file; each is tried in a process of its own."""
+    start = time.monotonic()
+    checks = checks_of(path)
+    limit = 2 + TIMES * (time.monotonic() - start)
+    name = _module(path).__name__
+    dice = random.Random(f"{seed} {path.name}")
+    found: list[Fate] = []
+    for row, change, text in mutants(path):
+        if dice.random() < share:
+            fate, by = _tried(name, path, text, checks, limit)
+            found.append(Fate(f"{path.parent.name}/{path.name}", row, change, fate, by))
+    return found
+
+
+def _tried(name: str, path: Path, text: str, checks: list[Check], limit: float) -> tuple[str, str]:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        signal.setitimer(signal.ITIMER_REAL, limit)  # the default is to end the process
+        os.write(writing, _killer(name, path, text, checks).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        by = pipe.read().decode()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return "slow", ""
+    return ("killed", by) if by else ("survived", "")
+
+
+def _killer(name: str, path: Path, text: str, checks: list[Check]) -> str:
+    """The example that tells the mutant from the code, "" if none does."""
+    sys.stderr = open(os.devnull, "w", encoding="utf8")  # noqa: SIM115 - the process ends soon
+    try:
+        replaced(name, path, text)
+        for example, now, kept in checks:
+            if now() != kept:
+                return example
+    except Exception as error:
+        return f"{type(error).__name__}"
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--share", type=float, default=1.0, help="the share of mutants that is tried")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--survivors", action="store_true", help="print those that nobody noticed")
+    arguments = parser.parse_args()
+    every = [file for folder in FOLDERS for file in sorted((said.REPOSITORY / folder).glob("[a-z]*.py"))]
+    files = [file.resolve() for file in arguments.files] or every
+    found: list[Fate] = []
+    with ProcessPoolExecutor(cpus()) as pool:
+        for part in pool.map(fates, files, [arguments.share] * len(files), [arguments.seed] * len(files)):
+            found += part
+            if part:
+                print(_line(part[0].file, part), flush=True)
+                for fate in part if arguments.survivors else ():
+                    if fate.fate == "survived":
+                        print(f"    {fate.row}: {fate.change}")
+    for folder in FOLDERS:
+        print(_line(folder, [fate for fate in found if fate.file.startswith(folder)]))
+    if arguments.json:
+        arguments.json.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1))
+    return 0
+
+
+def _line(name: str, found: list[Fate]) -> str:
+    counts = Counter(fate.fate for fate in found)
+    dead = counts["killed"] + counts["slow"]
+    return f"{dead / max(1, len(found)):6.1%}  {dead:5} of {len(found):5} killed  {name}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
