@@ -2,12 +2,12 @@
 
     python benchmarks/mutation.py [FILE ...] [--share 1.0] [--seed 0] [--json FILE] [--survivors]
 
-Needs `pip install mutmut`. Without files, all of rules/ and codemods/. The changes (mutants) are those of mutmut: other operators, constants and
-strings, arguments left out, conditions forced. One is *killed* when what gblint says of any example of that rule or
-codemod, or of a program of the corpus in which it takes part, is not what tests/said keeps (tests/test_said.py fails
-then), when a name in a table is none that there is (tests/test_names.py), when the module cannot be imported any more,
-or when the time runs out. Facts for readers (`meta`) and the examples themselves are not changed: other tests hold
-these.
+Needs `pip install mutmut`. Without files, all of rules/ and codemods/. The changes (mutants) are those of mutmut: other
+operators, constants and strings, arguments left out, conditions forced. One is *killed* when what gblint says of any
+example of that rule or codemod, or of a program of the corpus in which it takes part, is not what tests/said keeps
+(tests/test_said.py fails then), when a name in a table is none that there is (tests/test_names.py), when the module
+cannot be imported any more, or when the time runs out. Facts for readers (`meta`) and the examples themselves are not
+changed: other tests hold these.
 """
 
 from __future__ import annotations
