@@ -1,9 +1,9 @@
 """`python -m gblint.devtools.docs` writes the parts of the documentation that follow from the code.
 
 These are the pages in docs/rules/ and docs/codemods/, made of metadata, docstrings and examples, the schema of the
-settings, source below a comment `<!-- file: PATH -->`, and the excerpt of a report in the README and the picture of
-one, made by running gblint on corpus/models. With --check nothing is written: the command lists what is out of date and
-exits with 1.
+settings, docs/accuracy.md, source below a comment `<!-- file: PATH -->`, and the excerpt of a report in the README and
+the picture of one, made by running gblint on corpus/models. With --check nothing is written: the command lists what is
+out of date and exits with 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import click
 
 from gblint.checking import Options, Outcome, check
 from gblint.codemod_api import Codemod
-from gblint.devtools import settings_schema
+from gblint.devtools import published, settings_schema
 from gblint.findings.confidence import shipped
 from gblint.findings.finding import STRENGTH
 from gblint.registry import documentation, load_codemods, load_rules
@@ -55,6 +55,7 @@ def pages() -> dict[str, str]:
         text = page.read_text("utf-8")
         if _FILE.search(text):
             made[f"docs/{page.name}"] = with_files(text)
+    made["docs/accuracy.md"] = published.page(ROOT)
     made["README.md"] = with_report((ROOT / "README.md").read_text("utf-8"), report_excerpt(Style()))
     made[PICTURE] = picture(report_excerpt(Style(colour=True)))
     return made

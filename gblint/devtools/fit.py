@@ -75,8 +75,11 @@ class Collected(msgspec.Struct):
 # ------------------------------------------------------------------------------------------------------- collecting
 
 
-def collect(corpus: Path, folders: Sequence[Path], runner: Runner) -> Collected:
-    """Judge the findings of every part of the corpus; sets of libraries that are in no folder are left out."""
+def collect(corpus: Path, folders: Sequence[Path], runner: Runner, of_programs: Runner | None = None) -> Collected:
+    """Judge the findings of every part of the corpus; sets of libraries that are in no folder are left out.
+
+    of_programs: gives the findings in programs, where that is another runner.
+    """
     priors = {f"{rule.meta.code} {rule.meta.slug}": rule.meta.confidence for rule in load_rules()}
     collected = Collected()
 
@@ -85,7 +88,7 @@ def collect(corpus: Path, folders: Sequence[Path], runner: Runner) -> Collected:
         collected.examples.append(Example(finding, hit, part, f"{part} {group}", prior))
 
     for part, collection in collections_in(corpus).items():
-        with judged_programs(collection, runner) as (findings, programs):
+        with judged_programs(collection, of_programs or runner) as (findings, programs):
             for program in programs:
                 for finding, hit in program_verdicts(findings, [program]):
                     add(part, finding, hit, main_file(program).name if program.is_file() else program.name)

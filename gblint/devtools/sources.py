@@ -1,7 +1,8 @@
 """`python -m gblint.devtools.sources [SET]...` fetches the library sources that the recorded truth is about.
 
 They go to `.cache/sources/SET`, at the versions in `corpus/truth/SET-requirements.txt`, without their
-dependencies: they are read, never imported. A folder that holds them already is left alone.
+dependencies: they are read, never imported. A folder that holds them already is left alone. The set
+`small` holds the small libraries of `libraries`, quick to fetch and to score.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from pathlib import Path
 import click
 
 SETS = ("modeling", "libraries")
+SMALL = "small"
 CACHE = Path(".cache/sources")
+MARKER = "gblint.toml"
 PIN = re.compile(r"^([\w.-]+)==([\w.]+)", re.MULTILINE)
 
 
@@ -44,10 +47,11 @@ def fetch(folder: Path, requirements_file: Path) -> None:
     """Install the pinned releases into `folder`. Raises subprocess.CalledProcessError when pip fails."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--upgrade"]
     subprocess.run([*command, "--target", str(folder), "-r", str(requirements_file)], check=True)
+    (folder / MARKER).touch()  # a project of its own: what is read is not taken for a part of the one around it
 
 
 @click.command(help=__doc__)
-@click.argument("names", nargs=-1, type=click.Choice(SETS))
+@click.argument("names", nargs=-1, type=click.Choice((*SETS, SMALL)))
 @click.option("--corpus", type=click.Path(exists=True, path_type=Path), default=Path("corpus"))
 def main(names: tuple[str, ...], corpus: Path) -> None:
     for name in names or SETS:

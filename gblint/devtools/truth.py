@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -64,6 +64,13 @@ class Truth:
         self.traced[record.file] = sorted(traced)
         self.executed[record.file] = sorted((rows_of(record.executed) - quiet) | traced)
         self.frames[record.file] = sorted(rows_of(record.frames))
+
+    def part(self, keys: Container[Key]) -> Truth:
+        """The truth of some of the sites; what was traced stays."""
+        part = Truth(())
+        part.sites = {key: site for key, site in self.sites.items() if key in keys}
+        part.traced, part.executed, part.frames = self.traced, self.executed, self.frames
+        return part
 
     @cached_property
     def rows(self) -> dict[str, list[int]]:
