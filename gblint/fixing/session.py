@@ -25,10 +25,12 @@ from gblint.fixing.moved import Moved
 from gblint.fixing.plan import Choice, Key, Step, steps
 from gblint.fixing.rewrite import replace_file
 from gblint.notebook import is_notebook
+from gblint.resident import REPAIRS, WHOLE, Resident
 from gblint.source import SourceError, read_bytes
 
 PASSES = 12  # of repairs that bring up new findings, each with repairs of its own
 _UNUSABLE = (Conflict, SyntaxError, ValueError, SourceError)  # what edits may meet
+MOST_PROJECTS = 64  # that are kept in memory from check to check
 TRIES = 12  # to find a set of repairs that go well together, in one pass
 
 
@@ -89,53 +91,55 @@ class _Session:
         self._made: list[Step] = []
         self._dropped: list[Dropped] = []
         self._origins: list[tuple[int, int]] = []
+        self._memory = Resident(projects=MOST_PROJECTS)
 
     def run(self) -> Repaired:
         before = after = self._check(self._new)
         self._editable = set(before.checked)
         for _ in range(PASSES):
-            result = self._pass(after)
-            if result is None:
+            if not self._pass(after):
                 break
-            after = result
+            after = self._check(self._new)
         changed = {p: data for p, data in self._new.items() if data != self._old[p]}
         return Repaired(before, after, self._old, changed, self._made, self._dropped, self._origins)
 
-    def _check(self, contents: dict[str, bytes]) -> Outcome:
+    def _check(self, contents: dict[str, bytes], effort: int = REPAIRS) -> Outcome:
+        """What there is to report of contents. effort: with WHOLE repairs are left out, which take most of the time."""
+        self._memory.effort = effort
         overlay = self._options.overlay | {Path(p): data for p, data in contents.items()}
         stdin = self._options.stdin
         if stdin is not None and contents:
             (stdin,) = contents.values()
-        return check(msgspec.structs.replace(self._options, overlay=overlay, stdin=stdin), self._progress)
+        return check(msgspec.structs.replace(self._options, overlay=overlay, stdin=stdin), self._progress, self._memory)
 
-    def _pass(self, outcome: Outcome) -> Outcome | None:
-        """One round of repairs; None when there was nothing (more) to make."""
+    def _pass(self, outcome: Outcome) -> bool:
+        """One round of repairs; False when there was nothing (more) to make."""
         blame = Blame()
-        after = self._try(outcome, blame)
+        helped = self._try(outcome, blame)
         for step, reason in blame.out.values():
             self._drop(step, reason)
-        return after
+        return helped
 
-    def _try(self, outcome: Outcome, blame: Blame) -> Outcome | None:
+    def _try(self, outcome: Outcome, blame: Blame) -> bool:
         attempt = 0
         while attempt < TRIES:
             blame.strict = attempt >= TRIES // 2
             out = self._banned | blame.out.keys()
             chosen = steps(outcome.findings, self._choice, self._settled.of_file, self._allowed, out)
             if not chosen:
-                return None
+                return False
             edits = _by_file(chosen)
             contents = self._contents(chosen, edits)
             if contents is None:
                 continue  # with fewer steps than before
             attempt += 1
-            after = self._check(self._new | contents)
+            after = self._check(self._new | contents, WHOLE)
             if not blame.lay(outcome, after, chosen, edits):
                 self._origins += self._origins_of(chosen)
                 self._new |= contents
                 self._made += chosen
-                return after
-        return None
+                return True
+        return False
 
     def _origins_of(self, chosen: list[Step]) -> list[tuple[int, int]]:
         """The rows of the findings of steps before all passes."""
