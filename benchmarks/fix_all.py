@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import gblint
-
 from gblint.checking import Options
 from gblint.cli.analysis_options import cpus
 from gblint.findings.finding import Edit
