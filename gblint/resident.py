@@ -95,6 +95,10 @@ class Resident:
 
         return undisturbed(run)
 
+    def digest(self, path: str) -> str:
+        """The digest of the content that a file of a project had at the last analysis; "" if it is in none."""
+        return next((e.project.digest(path) for e in self._engines.values() if e.project.owns(path)), "")
+
     def ready(self, path: Path) -> bool:
         """Whether a project that a file belongs to has been looked at as a whole."""
         return any(engine.complete and engine.project.owns(str(path)) for engine in self._engines.values())

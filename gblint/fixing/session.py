@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
 import tempfile
-import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -24,6 +22,7 @@ from gblint.fixing.imports import unused_after
 from gblint.fixing.moved import Moved
 from gblint.fixing.plan import Choice, Key, Step, steps
 from gblint.fixing.rewrite import replace_file
+from gblint.index.cache import content_digest
 from gblint.notebook import is_notebook
 from gblint.resident import REPAIRS, WHOLE, Resident
 from gblint.source import SourceError, read_bytes
@@ -85,7 +84,6 @@ class _Session:
         self._progress = progress
         self._settled = Settled(options)
         self._banned: set[Key] = set(choice.banned)
-        self._started = time.time_ns()
         self._old: dict[str, bytes] = {}
         self._new: dict[str, bytes] = {}
         self._made: list[Step] = []
@@ -212,10 +210,9 @@ class _Session:
             return self._options.overlay[Path(path)]
         try:
             data = read_bytes(path)
-            changed = os.stat(path).st_mtime_ns > self._started
-        except (SourceError, OSError) as error:
+        except SourceError as error:
             raise GblintError(f"{path}: {error}") from error
-        if changed:
+        if content_digest(data) != self._memory.digest(path):
             raise GblintError(f"{path}: changed while gblint was at work; nothing was fixed", "run gblint again")
         return data
 
