@@ -133,14 +133,13 @@ class Engine:
         return plans
 
     def _run(self, plans: list[Plan], progress: Progress | None, done: int, total: int) -> list[UnitResult]:
-        jobs = min(self.settings.jobs, max(len(plans) // 4, 1))
         worker = self.worker
         with CLOCK.stage("look into the cache"):
             results: list[UnitResult | None] = [worker.cached(plan) for plan in plans]
         missing = [n for n, r in enumerate(results) if r is None]
         CLOCK.kept += len(plans) - len(missing)
         with CLOCK.stage("follow calls from roots"):
-            fresh = self._fresh([plans[n] for n in missing], jobs)
+            fresh = self._fresh([plans[n] for n in missing], self._jobs(plans))
             for count, (n, (result, seconds)) in enumerate(zip(missing, fresh, strict=True)):
                 results[n] = result
                 worker.remember(plans[n], result)
@@ -148,6 +147,9 @@ class Engine:
                 if progress is not None:
                     progress(done + count + 1, total, result.path)
         return [r for r in results if r is not None]
+
+    def _jobs(self, plans: list[Plan]) -> int:
+        return min(self.settings.jobs, max(len(plans) // 4, 1))
 
     def _fresh(self, plans: list[Plan], jobs: int) -> Iterator[tuple[UnitResult, float]]:
         """The results of units, and the seconds that each took."""

@@ -41,9 +41,11 @@ class Resident:
     effort: how far the next check goes. With NEAR and WHOLE findings lack their repairs, with NEAR those are missing
     that only roots in other files lead to.
     focus: files whose roots alone matter; without any, all roots do.
+    projects: how many are kept at a time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, projects: int = PROJECTS) -> None:
+        self._room = projects
         self.effort = REPAIRS
         self.focus: frozenset[str] = frozenset()
         self._engines: OrderedDict[object, LiveEngine] = OrderedDict()
@@ -58,7 +60,7 @@ class Resident:
         if known is None or not known.holds() or not known.own.issuperset(files):
             project = load_project(root, key[1], files)
             known = _Listing(project, frozenset(project.files), {path: stamp(path) for path in looked_at()})
-            _keep(self._projects, key, known)
+            _keep(self._projects, key, known, self._room)
         return known.project
 
     def analyze(
@@ -80,7 +82,7 @@ class Resident:
                 engine = LiveEngine(project_files, settings, cache_dir, given)
             else:
                 engine.refresh(given)
-            _keep(self._engines, key, engine)
+            _keep(self._engines, key, engine, self._room)
             self._current = engine
             engine.effort, engine.focus = self.effort, self.focus
             engine.worker.interrupt(False)
@@ -92,6 +94,10 @@ class Resident:
                 self._interrupted = False
 
         return undisturbed(run)
+
+    def digest(self, path: str) -> str:
+        """The digest of the content that a file of a project had at the last analysis; "" if it is in none."""
+        return next((e.project.digest(path) for e in self._engines.values() if e.project.owns(path)), "")
 
     def ready(self, path: Path) -> bool:
         """Whether a project that a file belongs to has been looked at as a whole."""
@@ -129,17 +135,17 @@ class _Listing(NamedTuple):
         return all(known is not None and stamp(path) == known for path, known in self.stamps.items())
 
 
-def _keep(store: OrderedDict[object, T], key: object, value: T) -> None:
+def _keep(store: OrderedDict[object, T], key: object, value: T, room: int) -> None:
     store[key] = value
     store.move_to_end(key)
-    if len(store) > PROJECTS:
+    if len(store) > room:
         store.popitem(last=False)
 
 
 class LiveWorker(Worker):
     """A worker that outlives changes of its project.
 
-    repairs: whether codemods are asked; if not, `postponed` becomes true where they would have been.
+    repairs: whether codemods are asked.
     stopped: another thread wants the analysis to end.
     """
 
@@ -148,7 +154,6 @@ class LiveWorker(Worker):
     def __init__(self, project: LiveProject, settings: Settings) -> None:
         super().__init__(project, settings)
         self.repairs = True
-        self.postponed = False
         self.stopped = False
 
     def forget(self, change: Change) -> bool:
@@ -180,16 +185,17 @@ class LiveWorker(Worker):
     def _former(self, new: ModuleInfo, digest: str) -> ModuleInfo | None:
         return self.project.former.get(digest) or super()._former(new, digest)
 
+    def whole(self, plan: Plan, result: UnitResult) -> bool:
+        """Whether codemods have been asked about every finding of a result that they are to be asked about."""
+        examines = super()._examines(plan)
+        return not any(examines(finding) and not finding.examined for finding in result.findings)
+
     def _examines(self, plan: Plan) -> Callable[[Finding], bool]:
-        usual = super()._examines(plan)
-        if self.repairs:
-            return usual
+        return super()._examines(plan) if self.repairs else _nothing
 
-        def postpones(finding: Finding) -> bool:
-            self.postponed |= usual(finding)
-            return False
 
-        return postpones
+def _nothing(finding: Finding) -> bool:
+    return False
 
 
 class _Kept:
@@ -290,19 +296,25 @@ class LiveEngine(Engine):
         return result.mode == "explicit" and not kept.files.isdisjoint(self.focus)
 
     def _run(self, plans: list[Plan], progress: Progress | None, done: int, total: int) -> list[UnitResult]:
-        results = []
-        for count, plan in enumerate(plans, done + 1):
-            if self.worker.stopped:
-                raise Interrupted
-            kept = self._known(plan)
-            if kept is None:
-                kept = self._fresh_result(plan)
-                if progress is not None:
-                    progress(count, total, plan.info.path)
-            self._kept[_key(plan)] = kept
-            self._used.add(_key(plan))
-            results.append(kept.result)
-        return results
+        results: list[UnitResult | None] = [self._use(plan, self._known(plan)) for plan in plans]
+        missing = [number for number, result in enumerate(results) if result is None]
+        # Repairs take time: in a hurry they are left out, to be worked out when somebody wants them.
+        self.worker.repairs = self.effort == REPAIRS or (self.effort == WHOLE and not self.complete)
+        fresh = self._fresh([plans[number] for number in missing], self._jobs(plans))
+        for number, (result, _) in zip(missing, fresh, strict=True):
+            results[number] = self._use(plans[number], self._fresh_result(plans[number], result))
+            if progress is not None:
+                progress(done + number + 1, total, result.path)
+        return [result for result in results if result is not None]
+
+    def _use(self, plan: Plan, kept: _Kept | None) -> UnitResult | None:
+        if self.worker.stopped:
+            raise Interrupted
+        if kept is None:
+            return None
+        self._kept[_key(plan)] = kept
+        self._used.add(_key(plan))
+        return kept.result
 
     def _known(self, plan: Plan) -> _Kept | None:
         """What memory or the cache has of a unit, if that is enough."""
@@ -315,12 +327,8 @@ class LiveEngine(Engine):
             kept = _Kept(found, whole=True)
         return kept
 
-    def _fresh_result(self, plan: Plan) -> _Kept:
-        """Run a unit. Repairs take time: in a hurry they are left out, to be worked out when somebody wants them."""
-        self.worker.repairs = self.effort == REPAIRS or (self.effort == WHOLE and not self.complete)
-        self.worker.postponed = False
-        kept = _Kept(self.worker.run(plan), True)
-        kept.whole = not self.worker.postponed
+    def _fresh_result(self, plan: Plan, result: UnitResult) -> _Kept:
+        kept = _Kept(result, self.worker.whole(plan, result))
         if kept.whole:
             self.worker.remember(plan, kept.result)
         return kept

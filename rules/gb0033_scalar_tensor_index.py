@@ -61,7 +61,13 @@ def chained(x: torch.Tensor, order: torch.Tensor):
     order = order.flatten()
     return x[order[0]] + x[order[1:]].sum(0)  # GB0033
 
+@torch.compile
+def reshaped(x: torch.Tensor, hits: torch.Tensor):
+    i = hits[-1].reshape(())
+    return x[i + 1] - x[torch.reshape(hits, (1,))]  # GB0033
+
 best(torch.rand(3, 2), torch.rand(3))
+reshaped(torch.rand(3, 2), torch.tensor([1]))
 zeroed(torch.rand(3))
 last(torch.rand(2, 3), torch.tensor([1, 1, 0]))
 chained(torch.rand(3, 2), torch.tensor([2, 0, 1]))
@@ -86,7 +92,7 @@ import torch
 @torch.compile
 def gathers(x: torch.Tensor, scores: torch.Tensor, mask: torch.Tensor):
     one = x[scores.argmax()[None]] + x.index_select(0, scores.argmax().view(1))
-    many = x[scores.argsort()] + x[scores.argmax(-1, keepdim=True)] + x[mask.long()]
+    many = x[scores.argsort()] + x[scores.argmax().reshape(1)] + x[scores.argmax(-1, keepdim=True)] + x[mask.long()]
     x = x.clone()
     x[mask] = 0.0
     x[0], x[-1, 0], x[..., 1] = 1.0, 2.0, 3.0

@@ -54,22 +54,27 @@ def edited(data: bytes, edits: Iterable[Edit]) -> bytes:
     file's encoding lacks a character; SourceError if the bytes are no text.
     """
     source = decode(data)
-    starts = _line_starts(source.text)
-    newline = _newline(source.text)
+    return _encoded(edited_text(source.text, edits), source)
+
+
+def edited_text(text: str, edits: Iterable[Edit]) -> str:
+    """As `edited`, of a text; raises Conflict."""
+    starts = _line_starts(text)
+    newline = _newline(text)
     pieces: list[str] = []
     done = 0
     for edit in sorted(dict.fromkeys(edits), key=lambda e: (_start(e), _end(e))):
-        first, last = (_offset(source.text, starts, *place) for place in (_start(edit), _end(edit)))
+        first, last = (_offset(text, starts, *place) for place in (_start(edit), _end(edit)))
         if first < done or last < first:
             raise Conflict(f"two edits overlap at row {edit.row}")
         content = edit.content
-        at_end_of_file = first == len(source.text) and edit.column == 1 and content
-        if at_end_of_file and source.text and not source.text.endswith(("\n", "\r")):
+        at_end_of_file = first == len(text) and edit.column == 1 and content
+        if at_end_of_file and text and not text.endswith(("\n", "\r")):
             content = "\n" + content.removesuffix("\n")
-        pieces += [source.text[done:first], content.replace("\n", newline)]
+        pieces += [text[done:first], content.replace("\n", newline)]
         done = last
-    pieces.append(source.text[done:])
-    return _encoded("".join(pieces), source)
+    pieces.append(text[done:])
+    return "".join(pieces)
 
 
 def _encoded(text: str, source: Source) -> bytes:

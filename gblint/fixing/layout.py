@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -19,8 +19,9 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 def flat_with(site: Site, node: cst.CSTNode, texts: Mapping[cst.CSTNode, str]) -> str:
     """The source of an expression or small statement on one line, with other texts in the place of some of its parts.
-    Raises Refusal where a comment stands in it."""
-
+    Raises Refusal where a comment stands in it, or an f-string has no room for a text."""
+    for part, new in texts.items():
+        site.check_room(part, new)
     names = {part: f"_gblint_{number}_" for number, part in enumerate(texts)}
 
     class Put(cst.CSTTransformer):
@@ -72,8 +73,9 @@ def fitted(text: str, indent: str, step: str, width: int = WIDTH) -> str:
     inner = f"{indent}{step}"
     if len(inner) + len(body) <= width:
         return f"{head}\n{inner}{body}\n{indent}{tail}"
-    parts = _parts(body)
-    comma = "," if len(parts) > 1 else ""
+    clauses = _clauses(body)
+    parts = clauses or _parts(body)
+    comma = "," if len(parts) > 1 and not clauses else ""
     lines = "".join(f"{inner}{fitted(part, inner, step, width - 1)}{comma}\n" for part in parts)
     return f"{head}\n{lines}{indent}{tail}"
 
@@ -124,7 +126,8 @@ def _last_brackets(text: str) -> tuple[str, str, str]:
             depth -= 1
             end = place
     before = text[:start]
-    if end != len(text) - 1 or _has_operator(before.partition(" = ")[2] or before.removeprefix("return ")):
+    value = before.partition(" = ")[2] if " = " in before else before.removeprefix("return ")
+    if end != len(text) - 1 or _has_operator(value):
         return "", "", ""
     return text[: start + 1], text[start + 1 : end], text[end:]
 
@@ -139,15 +142,41 @@ def _has_operator(text: str) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    """What commas separate, outside brackets."""
-    found, depth, start = [], 0, 0
-    for place, character in _code(text):
-        depth += (character in _OPEN) - (character in _CLOSE)
-        if character == "," and depth == 0:
+    """What commas separate, outside brackets and parameters of lambdas."""
+    found, start, parameters = [], 0, False
+    for place in _outside(text):
+        if text.startswith("lambda", place) and not _within_word(text, place):
+            parameters = True
+        elif text[place] == ":":
+            parameters = False
+        elif text[place] == "," and not parameters:
             found.append(text[start:place].strip())
             start = place + 1
     rest = text[start:].strip()
     return [*found, rest] if rest else found
+
+
+def _clauses(text: str) -> list[str]:
+    """A comprehension cut in front of its `for` and `if`; nothing for any other text."""
+    cuts: list[int] = []
+    for place in _outside(text):
+        words = (" for ", " async for ", " if ") if cuts else (" for ", " async for ")
+        if text.startswith(words, place) and not (text.startswith(" for ", place) and text[:place].endswith(" async")):
+            cuts.append(place)
+    return [text[a:b].strip() for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)] if cuts else []
+
+
+def _outside(text: str) -> Iterator[int]:
+    """The places outside strings and brackets."""
+    depth = 0
+    for place, character in _code(text):
+        depth += (character in _OPEN) - (character in _CLOSE)
+        if depth == 0:
+            yield place
+
+
+def _within_word(text: str, place: int) -> bool:
+    return place > 0 and (text[place - 1].isalnum() or text[place - 1] in "_.")
 
 
 def _code(text: str) -> list[tuple[int, str]]:

@@ -9,6 +9,7 @@ import msgspec
 
 from gblint.findings.finding import STRENGTH, Finding, Fix
 from gblint.fixing.site import Refusal, Site
+from gblint.fixing.sound import unsound
 
 if TYPE_CHECKING:
     from gblint.codemod_api import Codemod
@@ -42,6 +43,8 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
             break
         try:
             repair = codemod.repair(site)
+            if repair is not None and (problem := unsound(site, repair.edits)):
+                raise Refusal(problem)
         except Refusal as refusal:
             refusals.append((meta.name, str(refusal)))
             continue

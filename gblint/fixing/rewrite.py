@@ -8,8 +8,10 @@ import tempfile
 from contextlib import suppress
 
 from gblint.errors import GblintError
-from gblint.notebook import is_notebook, notebook_with
-from gblint.source import NOTEBOOK_LIMIT, SourceError, raw_bytes, read_bytes
+from gblint.notebook import is_notebook, notebook_with, python_of
+from gblint.source import NOTEBOOK_LIMIT, SIZE_LIMIT, SourceError, raw_bytes
+
+_SUFFIX = ".gblint"  # of files that are not whole yet
 
 
 def replace_file(path: str, old: bytes, new: bytes) -> None:
@@ -20,17 +22,27 @@ def replace_file(path: str, old: bytes, new: bytes) -> None:
     """
     target = os.path.realpath(path)
     try:
-        if read_bytes(target) != old:
-            raise GblintError(f"{path}: changed while gblint was at work; left as it is", "run gblint again")
+        seen = _raw(target)
+        if (python_of(seen) if is_notebook(target) else seen) != old:
+            raise GblintError(*_changed(path))
         if is_notebook(target):
-            new = notebook_with(raw_bytes(target, NOTEBOOK_LIMIT), new)
+            new = notebook_with(seen, new)
         if not os.access(target, os.W_OK):
             raise GblintError(f"{path}: is read-only; left as it is")
-        _swap(target, new)
+        if not _swap(target, seen, new):
+            raise GblintError(*_changed(path))
     except SourceError as error:
         raise GblintError(f"{path}: {error.message}; left as it is") from error
     except OSError as error:
         raise GblintError(f"{path}: cannot be written: {error.strerror or error}; left as it is") from error
+
+
+def _raw(target: str) -> bytes:
+    return raw_bytes(target, NOTEBOOK_LIMIT if is_notebook(target) else SIZE_LIMIT)
+
+
+def _changed(path: str) -> tuple[str, str]:
+    return f"{path}: changed while gblint was at work; left as it is", "run gblint again"
 
 
 def create_file(path: str, data: bytes) -> None:
@@ -47,26 +59,72 @@ def create_file(path: str, data: bytes) -> None:
     except OSError as error:
         raise GblintError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
-        with suppress(OSError):
-            os.unlink(temporary)
+        _unlink(temporary)
     _keep_entry(os.path.dirname(path))
 
 
-def _swap(target: str, new: bytes) -> None:
+def _swap(target: str, seen: bytes, new: bytes) -> bool:
+    """Put a new content in the place of `seen`; False, with nothing done, if the file has come to hold another."""
     folder, name = os.path.split(target)
-    handle, temporary = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".gblint", dir=folder)
+    prefix = f".{name[:100]}."
+    _clear(folder, prefix)
+    handle, temporary = tempfile.mkstemp(prefix=prefix, suffix=_SUFFIX, dir=folder)
+    claim = -1
     try:
         with open(handle, "wb") as file:
+            if _claim(handle):
+                claim = os.dup(handle)  # holds until the file has its name
             file.write(new)
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(handle)
         _like(target, temporary)
-        os.replace(temporary, target)
+        same = _raw(target) == seen
+        if same:
+            os.replace(temporary, target)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
+        _unlink(temporary)
         raise
+    finally:
+        if claim >= 0:
+            os.close(claim)
+    if not same:
+        _unlink(temporary)
+        return False
     _keep_entry(folder)
+    return True
+
+
+def _clear(folder: str, prefix: str) -> None:
+    """Remove what a gblint that was killed while it wrote has left: the files that nobody holds a claim on."""
+    for name in os.listdir(folder):
+        if not (name.startswith(prefix) and name.endswith(_SUFFIX)):
+            continue
+        with suppress(OSError):
+            handle = os.open(os.path.join(folder, name), os.O_RDWR)
+            try:
+                if _claim(handle):
+                    os.unlink(os.path.join(folder, name))
+            finally:
+                os.close(handle)
+
+
+def _claim(handle: int) -> bool:
+    """Hold an open file until it is closed, or this process ends; False if another process does, or there is no such
+    thing here."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _unlink(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 def _like(target: str, temporary: str) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
 import tempfile
-import time
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -24,11 +22,14 @@ from gblint.fixing.imports import unused_after
 from gblint.fixing.moved import Moved
 from gblint.fixing.plan import Choice, Key, Step, steps
 from gblint.fixing.rewrite import replace_file
+from gblint.index.cache import content_digest
 from gblint.notebook import is_notebook
+from gblint.resident import REPAIRS, WHOLE, Resident
 from gblint.source import SourceError, read_bytes
 
 PASSES = 12  # of repairs that bring up new findings, each with repairs of its own
 _UNUSABLE = (Conflict, SyntaxError, ValueError, SourceError)  # what edits may meet
+MOST_PROJECTS = 64  # that are kept in memory from check to check
 TRIES = 12  # to find a set of repairs that go well together, in one pass
 
 
@@ -83,59 +84,60 @@ class _Session:
         self._progress = progress
         self._settled = Settled(options)
         self._banned: set[Key] = set(choice.banned)
-        self._started = time.time_ns()
         self._old: dict[str, bytes] = {}
         self._new: dict[str, bytes] = {}
         self._made: list[Step] = []
         self._dropped: list[Dropped] = []
         self._origins: list[tuple[int, int]] = []
+        self._memory = Resident(projects=MOST_PROJECTS)
 
     def run(self) -> Repaired:
         before = after = self._check(self._new)
         self._editable = set(before.checked)
         for _ in range(PASSES):
-            result = self._pass(after)
-            if result is None:
+            if not self._pass(after):
                 break
-            after = result
+            after = self._check(self._new)
         changed = {p: data for p, data in self._new.items() if data != self._old[p]}
         return Repaired(before, after, self._old, changed, self._made, self._dropped, self._origins)
 
-    def _check(self, contents: dict[str, bytes]) -> Outcome:
+    def _check(self, contents: dict[str, bytes], effort: int = REPAIRS) -> Outcome:
+        """What there is to report of contents. effort: with WHOLE repairs are left out, which take most of the time."""
+        self._memory.effort = effort
         overlay = self._options.overlay | {Path(p): data for p, data in contents.items()}
         stdin = self._options.stdin
         if stdin is not None and contents:
             (stdin,) = contents.values()
-        return check(msgspec.structs.replace(self._options, overlay=overlay, stdin=stdin), self._progress)
+        return check(msgspec.structs.replace(self._options, overlay=overlay, stdin=stdin), self._progress, self._memory)
 
-    def _pass(self, outcome: Outcome) -> Outcome | None:
-        """One round of repairs; None when there was nothing (more) to make."""
+    def _pass(self, outcome: Outcome) -> bool:
+        """One round of repairs; False when there was nothing (more) to make."""
         blame = Blame()
-        after = self._try(outcome, blame)
+        helped = self._try(outcome, blame)
         for step, reason in blame.out.values():
             self._drop(step, reason)
-        return after
+        return helped
 
-    def _try(self, outcome: Outcome, blame: Blame) -> Outcome | None:
+    def _try(self, outcome: Outcome, blame: Blame) -> bool:
         attempt = 0
         while attempt < TRIES:
             blame.strict = attempt >= TRIES // 2
             out = self._banned | blame.out.keys()
             chosen = steps(outcome.findings, self._choice, self._settled.of_file, self._allowed, out)
             if not chosen:
-                return None
+                return False
             edits = _by_file(chosen)
             contents = self._contents(chosen, edits)
             if contents is None:
                 continue  # with fewer steps than before
             attempt += 1
-            after = self._check(self._new | contents)
+            after = self._check(self._new | contents, WHOLE)
             if not blame.lay(outcome, after, chosen, edits):
                 self._origins += self._origins_of(chosen)
                 self._new |= contents
                 self._made += chosen
-                return after
-        return None
+                return True
+        return False
 
     def _origins_of(self, chosen: list[Step]) -> list[tuple[int, int]]:
         """The rows of the findings of steps before all passes."""
@@ -208,10 +210,9 @@ class _Session:
             return self._options.overlay[Path(path)]
         try:
             data = read_bytes(path)
-            changed = os.stat(path).st_mtime_ns > self._started
-        except (SourceError, OSError) as error:
+        except SourceError as error:
             raise GblintError(f"{path}: {error}") from error
-        if changed:
+        if content_digest(data) != self._memory.digest(path):
             raise GblintError(f"{path}: changed while gblint was at work; nothing was fixed", "run gblint again")
         return data
 

@@ -353,8 +353,16 @@ class Site:
 
     def replace(self, node: cst.CSTNode, text: str) -> Edit:
         """Put text in the place of an expression or a small statement. The text has to bring its own parentheses where
-        they are needed (see `operand`)."""
+        they are needed (see `operand`). Raises Refusal where an f-string has no room for it."""
+        self.check_room(node, text)
         return Edit(self.module.path, *self.span(node), text)
+
+    def check_room(self, node: cst.CSTNode, text: str) -> None:
+        """Raises Refusal where a text in the place of a node would end the f-string around it, or be none of its parts:
+        up to Python 3.11 its own quotes, backslashes and comments have no place in there."""
+        for above in self.ancestors(node):
+            if isinstance(above, cst.FormattedString) and not _has_room(above.end, text):
+                raise Refusal("the f-string around it has no room for the new text")
 
     def operand(self, node: cst.BaseExpression) -> str:
         """The source of an expression in parentheses, unless it is a name, call, subscript, literal or in some."""
@@ -431,6 +439,12 @@ def walk_parameters(parameters: cst.Parameters) -> Iterator[cst.Param]:
     yield from parameters.kwonly_params
     if parameters.star_kwarg is not None:
         yield parameters.star_kwarg
+
+
+def _has_room(quotes: str, text: str) -> bool:
+    """Whether a text can stand between the braces of an f-string, by its closing quotes."""
+    wrong = ("\\", "#", quotes) if len(quotes) == 3 else ("\\", "#", quotes, "\n")
+    return not text.startswith("{") and not any(part in text for part in wrong)
 
 
 def _last_block(statement: cst.CSTNode) -> cst.CSTNode | None:

@@ -42,6 +42,8 @@ def rank_of(qualified: str, args: list[Value], kwargs: dict[str, Value]) -> int 
     if name in _OF_SIZES:
         is_method = qualified.startswith("torch.Tensor.")
         return _of_sizes(args[1:] if is_method else args, kwargs.get("size"), name in _FILLED)
+    if name == "reshape":
+        return _of_sizes(args[1:], kwargs.get("shape"), filled=False)
     first = as_tensor(args[0]) if args else None
     if name == "stack":
         return _stacked(args)

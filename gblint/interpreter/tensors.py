@@ -492,17 +492,18 @@ def _ranked(delta: int):  # type: ignore[no-untyped-def]
 
 
 def _view(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    sizes = args
+    sizes: list[Value] | None = args or None
     if len(args) == 1 and isinstance(args[0], Sequence):
-        sizes = args[0].items or []
-    rank = (
-        len(sizes)
-        if sizes and not any(isinstance(s, Unknown | Plain) and getattr(s, "type", "") == "size" for s in sizes)
-        else None
-    )
+        sizes = args[0].items
+    rank = None if sizes is None or any(map(_is_shape, sizes)) else len(sizes)
     if len(args) == 1 and dtype_of(machine, args[0]):
         return Tensor(tensor.c, dtype_of(machine, args[0]), tensor.rank, "result", tensor.subclass)
     return Tensor(tensor.c, tensor.dtype, rank, "result", tensor.subclass)
+
+
+def _is_shape(size: Value) -> bool:
+    """Whether what is given for a size is a whole shape, of unknown length."""
+    return isinstance(size, Unknown | Plain) and getattr(size, "type", "") == "size"
 
 
 def _requires_grad(machine: Machine, tensor: Tensor, args: list[Value], kwargs: dict[str, Value]) -> Value:

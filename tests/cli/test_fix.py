@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gblint import registry
-from gblint.codemod_api import Codemod, CodemodMeta, Repair, Site
+from gblint.codemod_api import Codemod, CodemodMeta, Edit, Repair, Site
 from gblint.fixing import propose, session
 from tests.conftest import spawn
 
@@ -149,8 +149,50 @@ def test_an_edit_that_brings_another_break_is_taken_back(model: Path, gblint, on
     assert "it would bring up GB0059 untraceable-builtin" in result.err
 
 
-def test_an_edit_that_would_not_parse_is_taken_back(model: Path, gblint, only) -> None:
+def test_a_text_that_would_not_parse_is_not_offered(model: Path, gblint, only) -> None:
     only(lambda site: [site.replace(site.node, "print(")])
+    result = fix(gblint)
+    assert result.code == 1
+    assert model.read_text() == MODEL
+    assert (
+        "no fix: the new text would not be Python: '(' was never closed (double)" in gblint("check", "--no-cache").out
+    )
+
+
+@pytest.mark.parametrize(
+    ("string", "new"),
+    [
+        ("f'{print()}'", "d['a']"),
+        ('f"{print()}"', 'd["a"]'),
+        ('f"""{print()}"""', 'd["""a"""]'),
+        ('f"""{print()}"""', "d['\\n']"),
+        ('f"{print()}"', "(1,\n2)"),
+        ('f"{print()}"', "{1: 2}"),
+        ("f\"{f'{print()}'}\"", 'd["a"]'),
+    ],
+)
+def test_a_text_that_an_f_string_cannot_hold_is_not_offered(model: Path, gblint, only, string: str, new: str) -> None:
+    """Whatever the Python that gblint runs in allows: the project's may be an older one."""
+    model.write_text(MODEL.replace('print("a", x.shape)', f"d = {string}"))
+    only(lambda site: [site.replace(site.node, new)])
+    assert "no fix: the f-string around it has no room for the new text" in gblint("check", "--no-cache").out
+
+
+@pytest.mark.parametrize(("string", "new"), [('f"{print()}"', "len('a')"), ('f"""{print()}"""', '(len("a"),\n1)')])
+def test_a_text_that_an_f_string_can_hold_is_put_there(model: Path, gblint, only, string: str, new: str) -> None:
+    model.write_text(MODEL.replace('print("a", x.shape)', f"d = {string}"))
+    only(lambda site: [site.replace(site.node, new)])
+    assert fix(gblint).code == 0
+    assert model.read_text() == MODEL.replace('print("a", x.shape)', f"d = {string.replace('print()', new)}")
+
+
+def _unusable(site: Site, text: str = "print(\n") -> Edit:
+    """An edit outside of the function: what codemods are asked about does not show what is wrong with it."""
+    return site.at_module_level(text)
+
+
+def test_an_edit_that_would_not_parse_is_taken_back(model: Path, gblint, only) -> None:
+    only(lambda site: [_unusable(site)])
     result = fix(gblint)
     assert result.code == 1
     assert model.read_text() == MODEL
@@ -166,7 +208,8 @@ def test_edits_that_would_not_parse_cost_the_others_nothing(model: Path, gblint,
     def edits(site: Site):
         statement = site.statement(site.node)
         good = '"good"' in site.text(site.node)
-        return [site.remove(statement) if good else site.replace(site.node, "print(")]
+        number = "".join(c for c in site.text(site.node) if c.isdigit())
+        return [site.remove(statement) if good else _unusable(site, f"unclosed{number} = (\n")]
 
     only(edits)
     result = fix(gblint)

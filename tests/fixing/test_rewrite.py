@@ -93,7 +93,7 @@ def test_an_owner_that_cannot_be_kept_is_a_fault(file: Path, monkeypatch: pytest
 
     monkeypatch.setattr(os, "chown", fail)
     monkeypatch.setattr(rewrite.os, "stat", foreign)
-    monkeypatch.setattr(rewrite, "read_bytes", lambda path: OLD)
+    monkeypatch.setattr(rewrite, "raw_bytes", lambda path, limit: OLD)
     with pytest.raises(GblintError, match="not permitted"):
         replace_file(str(file), OLD, NEW)
     monkeypatch.undo()
