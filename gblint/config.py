@@ -6,15 +6,19 @@ The nearest file found upwards from a source file holds for it, as a whole: sett
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from gblint.errors import GblintError, suggest
 from gblint.knowledge.declared import Declared, parse_functions
+
+if TYPE_CHECKING:
+    import pathspec
 
 MIN_CONFIDENCE = 0.55  # the best balance of recall and precision on recorded truth: `python -m gblint.devtools.fit`
 ROOTS_MODES = ("auto", "explicit", "modules", "all")
@@ -169,14 +173,24 @@ def parse_patterns(value: object) -> tuple[str, ...]:
 
 
 def check_patterns(patterns: tuple[str, ...]) -> None:
-    """Raises ValueError for what pathspec does not take as a gitignore pattern."""
-    import pathspec
-
+    """Raises ValueError for what is no gitignore pattern."""
     for pattern in patterns:
         try:
-            pathspec.GitIgnoreSpec.from_lines([pattern])
+            compiled_patterns([pattern])
         except ValueError as error:
             raise ValueError(f"`{pattern}` is not a valid pattern") from error
+
+
+def compiled_patterns(lines: Iterable[str]) -> pathspec.GitIgnoreSpec:
+    """Gitignore patterns; raises ValueError for one that is none."""
+    import pathspec
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of `re`, about patterns that are odd and valid
+            return pathspec.GitIgnoreSpec.from_lines(lines)
+    except re.error as error:  # pathspec hands ranges such as [z-a] on as they are
+        raise ValueError(str(error)) from error
 
 
 def parse_per_file(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
