@@ -49,7 +49,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     its interpreter or its site-packages, or None to look for one. src: folders that first-party imports start from.
     baseline: the file of findings that are not reported any more (see `gblint.gate.baseline`), None for none.
     fail_on: the least confidence of findings that make the exit code 1, by HEATS; none that a heat lacks do.
-    functions: what is said of single functions, by dotted name.
+    strict: what a check could not see makes it fail. functions: what is said of single functions, by dotted name.
     fix_logging: what a fix does to a call that prints or logs, one of LOGGING_MODES. extend_safe_fixes,
     extend_unsafe_fixes: codemods and rules whose fixes are promoted to safe or demoted to unsafe.
     """
@@ -71,6 +71,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     src: tuple[str, ...] = (".", "src")
     cache_dir: str = ".gblint_cache"
     baseline: str | None = None
+    strict: bool = False
     functions: tuple[tuple[str, Declared], ...] = ()
     fix_logging: str = "guard"
     extend_safe_fixes: tuple[str, ...] = ()
@@ -152,6 +153,12 @@ def parse_fail_on(words: Iterable[str]) -> tuple[tuple[str, float], ...]:
             except ValueError as error:
                 raise ValueError(f"`{word}`: expected a number from 0 to 1 behind the colon") from error
     return tuple(given.items())
+
+
+def parse_flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
 
 
 def parse_string(value: object) -> str:
@@ -242,6 +249,7 @@ PARSERS: dict[str, Callable[[object], Any]] = {
     "src": parse_strings,
     "cache-dir": parse_string,
     "baseline": parse_string,
+    "strict": parse_flag,
     "functions": parse_functions,
     "fix": parse_fix,
 }
