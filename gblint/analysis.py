@@ -49,6 +49,7 @@ class Stats(msgspec.Struct):
 
     cut: roots or functions that ran out of budget; internal: internal errors turned into diagnostics
         (message with file and function); unresolved: distinct names of calls whose target stayed unknown;
+        unfound: packages that files import in any case and that are nowhere;
         twins: files whose classes were not taken for roots since others that are imported hold the same.
     """
 
@@ -61,6 +62,7 @@ class Stats(msgspec.Struct):
     cut: int = 0
     twins: int = 0
     internal: list[str] = []
+    unfound: list[str] = []
 
 
 class Diagnostic(msgspec.Struct, frozen=True):

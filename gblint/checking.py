@@ -36,6 +36,7 @@ from gblint.timing import CLOCK
 
 BROKEN_FILE = "GBL000"
 UNUSED_SUPPRESSION = "GBL001"
+GAP = "GBL002"  # see gblint.gaps
 OWN_RULES = {BROKEN_FILE: "broken-file", UNUSED_SUPPRESSION: "unused-suppression"}
 
 
@@ -45,7 +46,7 @@ class Options(msgspec.Struct, kw_only=True):
     stdin: content that stands in for the file `stdin_path`, instead of paths. overlay: contents that stand in for files
     on disk, or for files that are not there; absent: files on disk that are taken as not there. owner: "yours",
     "library" or "all". ignore_noqa: comments silence nothing. local: let the project's verdicts move confidences (see
-    `gblint.findings.local`); without settings (`isolated`) they never do.
+    `gblint.findings.local`); without settings (`isolated`) they never do. strict: what could not be seen fails.
     """
 
     paths: tuple[str, ...] = (".",)
@@ -67,6 +68,7 @@ class Options(msgspec.Struct, kw_only=True):
     owner: str = "all"
     ignore_noqa: bool = False
     all_fixes: bool = False
+    strict: bool = False
     cache_dir: Path | None = None
     no_cache: bool = False
     jobs: int = 1
@@ -86,7 +88,8 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class Scope(msgspec.Struct):
-    """How one project was looked at: for notes and `--verbose`. files: of the whole project; checked: reported on."""
+    """How one project was looked at: for notes and `--verbose`. files: of the whole project; checked: reported on;
+    source: the file with its settings, if there is one."""
 
     root: Path
     files: int
@@ -95,6 +98,7 @@ class Scope(msgspec.Struct):
     environment: Environment
     cache_dir: Path | None
     roots: int = 0
+    source: Path | None = None
 
 
 class Outcome(msgspec.Struct):
@@ -117,6 +121,8 @@ class Outcome(msgspec.Struct):
     overlay: dict[str, bytes] = {}
     calls: list[bytes] = []
     notes: list[str] = []
+    doubts: list[tuple[str, str]] = []
+    strict: bool = False
     doubtful: list[Finding] = []
     cold: int = 0
     foreign: int = 0
@@ -182,13 +188,16 @@ def check(options: Options, progress: Progress | None = None, memory: Memory | N
     settings = Settled(options)
     with CLOCK.stage("find files and settings"):
         found = _found(options, settings)
-    outcome = Outcome(notes=list(found.warnings))
+    outcome = Outcome(doubts=[("unreadable-path", warning) for warning in found.warnings], strict=options.strict)
     if not found.files:
-        outcome.notes.append(f"no Python files found under {', '.join(options.paths)}: nothing was checked")
+        outcome.doubts.append(
+            ("no-files", f"no Python files found under {', '.join(options.paths)}: nothing was checked")
+        )
     check_selectors(options.layer, options.per_file_ignores or (), "")
     for config in {settings.of(folder) for folder in {file.parent for file in found.files}}:
         check_selectors(config, () if options.per_file_ignores else config.per_file_ignores, f"{config.source}: ")
         outcome.min_confidence = max(outcome.min_confidence, config.min_confidence)
+        outcome.strict |= config.strict
     for file in [f for f in found.files if not is_text(str(f))]:
         outcome.problems.append(Problem(BROKEN_FILE, "unreadable", "its name is not valid text", str(file), 1))
         del found.files[file]
@@ -207,7 +216,8 @@ def check(options: Options, progress: Progress | None = None, memory: Memory | N
         _Filter(settings, options, outcome).take(analysis)
     outcome.findings.sort(key=lambda f: (f.filename, f.row, f.column, f.code))
     outcome.problems.sort(key=lambda p: (p.filename, p.row, p.column, p.code))
-    outcome.notes += _doubts(outcome.scopes)
+    outcome.doubts += _doubts(outcome.scopes)
+    outcome.notes = [text for _, text in outcome.doubts]
     return outcome
 
 
@@ -348,7 +358,7 @@ def _analyse(
         jobs=options.jobs,
     )
     cache_dir = None if options.no_cache else options.cache_dir or cache_folder(config, group.root)
-    scope = Scope(place, len(project.files), len(group.files), settings, environment, cache_dir)
+    scope = Scope(place, len(project.files), len(group.files), settings, environment, cache_dir, source=config.source)
     overlay: dict[Path, bytes | None] = {**options.overlay, **dict.fromkeys(options.absent)}
     if options.stdin is not None:
         overlay[group.files[0]] = options.stdin
@@ -490,16 +500,19 @@ def failures(outcome: Outcome, options: Options) -> list[Finding]:
     return [finding for finding in outcome.findings if fails(finding)]
 
 
-def _doubts(scopes: Iterable[Scope]) -> Iterator[str]:
+def _doubts(scopes: Iterable[Scope]) -> Iterator[tuple[str, str]]:
     """What makes the answer worth less than it looks: silence must not look like success."""
     from gblint.knowledge import measured
 
     known = measured()
     for scope in scopes:
         if not scope.roots:
-            yield _no_roots(scope)
+            yield "no-root", _no_roots(scope)
     for release in sorted({scope.settings.target_torch for scope in scopes} - set(known)):
-        yield f"nothing is known of torch {release}, only of {', '.join(known)}: the nearest of these is taken"
+        yield (
+            "unknown-torch",
+            f"nothing is known of torch {release}, only of {', '.join(known)}: the nearest of these is taken",
+        )
 
 
 def _no_roots(scope: Scope) -> str:

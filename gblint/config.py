@@ -6,15 +6,19 @@ The nearest file found upwards from a source file holds for it, as a whole: sett
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from gblint.errors import GblintError, suggest
 from gblint.knowledge.declared import Declared, parse_functions
+
+if TYPE_CHECKING:
+    import pathspec
 
 MIN_CONFIDENCE = 0.55  # the best balance of recall and precision on recorded truth: `python -m gblint.devtools.fit`
 ROOTS_MODES = ("auto", "explicit", "modules", "all")
@@ -45,7 +49,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     its interpreter or its site-packages, or None to look for one. src: folders that first-party imports start from.
     baseline: the file of findings that are not reported any more (see `gblint.gate.baseline`), None for none.
     fail_on: the least confidence of findings that make the exit code 1, by HEATS; none that a heat lacks do.
-    functions: what is said of single functions, by dotted name.
+    strict: what a check could not see makes it fail. functions: what is said of single functions, by dotted name.
     fix_logging: what a fix does to a call that prints or logs, one of LOGGING_MODES. extend_safe_fixes,
     extend_unsafe_fixes: codemods and rules whose fixes are promoted to safe or demoted to unsafe.
     """
@@ -67,6 +71,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     src: tuple[str, ...] = (".", "src")
     cache_dir: str = ".gblint_cache"
     baseline: str | None = None
+    strict: bool = False
     functions: tuple[tuple[str, Declared], ...] = ()
     fix_logging: str = "guard"
     extend_safe_fixes: tuple[str, ...] = ()
@@ -150,6 +155,12 @@ def parse_fail_on(words: Iterable[str]) -> tuple[tuple[str, float], ...]:
     return tuple(given.items())
 
 
+def parse_flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return value
+
+
 def parse_string(value: object) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         raise ValueError("expected a string")
@@ -169,14 +180,24 @@ def parse_patterns(value: object) -> tuple[str, ...]:
 
 
 def check_patterns(patterns: tuple[str, ...]) -> None:
-    """Raises ValueError for what pathspec does not take as a gitignore pattern."""
-    import pathspec
-
+    """Raises ValueError for what is no gitignore pattern."""
     for pattern in patterns:
         try:
-            pathspec.GitIgnoreSpec.from_lines([pattern])
+            compiled_patterns([pattern])
         except ValueError as error:
             raise ValueError(f"`{pattern}` is not a valid pattern") from error
+
+
+def compiled_patterns(lines: Iterable[str]) -> pathspec.GitIgnoreSpec:
+    """Gitignore patterns; raises ValueError for one that is none."""
+    import pathspec
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of `re`, about patterns that are odd and valid
+            return pathspec.GitIgnoreSpec.from_lines(lines)
+    except re.error as error:  # pathspec hands ranges such as [z-a] on as they are
+        raise ValueError(str(error)) from error
 
 
 def parse_per_file(value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -228,6 +249,7 @@ PARSERS: dict[str, Callable[[object], Any]] = {
     "src": parse_strings,
     "cache-dir": parse_string,
     "baseline": parse_string,
+    "strict": parse_flag,
     "functions": parse_functions,
     "fix": parse_fix,
 }

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gblint.config import DEFAULT_EXCLUDE, Config
+from gblint.config import DEFAULT_EXCLUDE, Config, compiled_patterns
 from gblint.errors import GblintError
 
 if TYPE_CHECKING:
@@ -81,9 +81,19 @@ def _relative(path: str, root: str, is_folder: bool = False) -> str:
 
 @lru_cache(maxsize=64)
 def _spec(lines: tuple[str, ...]) -> pathspec.GitIgnoreSpec:
-    import pathspec
+    """Patterns that git would not understand match nothing, as in git; those of settings have been checked before."""
+    try:
+        return compiled_patterns(lines)
+    except ValueError:
+        return compiled_patterns([line for line in lines if _understood(line)])
 
-    return pathspec.GitIgnoreSpec.from_lines(lines)
+
+def _understood(line: str) -> bool:
+    try:
+        compiled_patterns([line])
+    except ValueError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=64)

@@ -76,6 +76,7 @@ class Engine:
         analysis.stats.files = len(wanted)
         analysis.twins = frozenset(spare & wanted)
         analysis.stats.twins = len(analysis.twins)
+        analysis.stats.unfound = sorted(self._unfound(wanted))
         return analysis
 
     def _spare(self, wanted: set[str]) -> set[str]:
@@ -158,6 +159,19 @@ class Engine:
 
             return run_units(self.worker, plans, jobs)
         return map(self.worker.timed, plans)
+
+    def _unfound(self, wanted: set[str]) -> set[str]:
+        """The top-level packages that wanted files import where they always do so, and that are not there."""
+        layout = self.project.layout
+        return {
+            binding.target.partition(".")[0]
+            for info in self.infos
+            if info.path in wanted
+            for bindings in info.bindings.values()
+            for binding in bindings
+            if binding.kind == "import" and not binding.guard and binding.target
+            if not layout.reaches(binding.target, binding.attr, os.path.dirname(info.path))
+        }
 
     def _diagnostics(self, wanted: set[str]) -> list[Diagnostic]:
         return [

@@ -92,7 +92,7 @@ def command(
         raise click.UsageError(f"{option} has no format {missing[0]}")
     others = {"--verify": program is not None, "--diff": diff, "--compare-torch": compare_torch is not None}
     beside = next((option for option, is_given in others.items() if is_given), "")
-    _check_beside(beside, given["fail_on"] is not None, timing, fix)
+    _check_beside(beside, given["fail_on"] is not None, given["strict"], timing, fix)
     gate = Gate.of(given, beside)
     if (unsafe_fixes or show_fixes) and not (fix or diff):
         raise click.UsageError("--unsafe-fixes and --show-fixes go with --fix or --diff")
@@ -127,6 +127,10 @@ def command(
         with progress_bar() as progress:
             outcome = check(options, progress)
     gate.apply(outcome, options, quiet)
+    if outcome.strict:
+        from gblint.gaps import failing as failing_gaps
+
+        outcome.problems += failing_gaps(outcome)
     for note in outcome.notes:
         warn(note)
     if verbose:
@@ -142,10 +146,12 @@ def command(
     return int(bool(failing or outcome.problems) and not exit_zero)
 
 
-def _check_beside(beside: str, fail_on: bool, timing: bool, fix: bool) -> None:
+def _check_beside(beside: str, fail_on: bool, strict: bool, timing: bool, fix: bool) -> None:
     """Raises usage errors for options that would do nothing. beside: the option that makes a check another thing."""
     if fail_on and beside:
         raise click.UsageError(f"--fail-on excludes {beside}, whose exit code says another thing")
+    if strict and beside:
+        raise click.UsageError(f"--strict excludes {beside}, whose exit code says another thing")
     if timing and (beside or fix):
         raise click.UsageError(f"--timing goes with a plain check, not with {beside or '--fix'}")
 

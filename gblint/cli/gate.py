@@ -49,6 +49,7 @@ _OPTIONS = (
     click.option("--update-baseline", "update", is_flag=True, help="Write the baseline: drop what is gone from it."),
     click.option("--accept-new", is_flag=True, help="With --update-baseline: add what is new."),
     click.option("--new-since", "since", metavar="REV", help="Only what this branch adds to a git revision."),
+    click.option("--strict", is_flag=True, help="What could not be seen makes the exit code 1: gblint says what."),
     click.option("--ignore-noqa", is_flag=True, help="Comments silence nothing."),
     click.option(
         _NOQA, "reason", type=_reason, metavar="[=REASON]", help="Put a comment on each finding that silences it."
@@ -66,7 +67,7 @@ def gate_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """What the options say, save for `owner` and `ignore_noqa`, which are among those of every check."""
+    """What the options say, save for `owner`, `strict` and `ignore_noqa`, which are among those of every check."""
 
     baseline: Path | None
     update: bool

@@ -71,6 +71,7 @@ _OF: dict[Callable[[object], Any], dict[str, Any]] = {
         "properties": {heat: {"anyOf": [_CONFIDENCE, {"const": False}]} for heat in config.HEATS},
         "additionalProperties": False,
     },
+    config.parse_flag: {"type": "boolean"},
     config.parse_string: _STRING,
     config.parse_strings: _STRINGS,
     config.parse_logging: {"enum": list(config.LOGGING_MODES)},

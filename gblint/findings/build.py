@@ -16,14 +16,18 @@ from gblint.interpreter.values import DataScalar, Tensor, Union, as_tensor
 from gblint.rule_api import url_of
 
 if TYPE_CHECKING:
+    from libcst import CSTNode
+
     from gblint.callgraph import Calls
     from gblint.interpreter.drafts import Draft
     from gblint.interpreter.machine import Machine
+    from gblint.interpreter.source import Tree
     from gblint.interpreter.values import Origin, Value
 
 # Characters of function text that codemods may look at for one unit, a function counting once for each break in it: a
 # repair takes time in proportion to the function, so thousands of breaks in one huge function would take hours.
 REPAIR_BUDGET = 2_000_000
+USUAL_LEVELS = 100  # code nested deeper, such as a condition of a thousand terms, takes codemods longer by as much
 SURE = 0.75  # from here on a finding is an error, below a warning
 
 
@@ -46,6 +50,7 @@ def findings_of(
         return kept
     from gblint.fixing.propose import with_fixes
 
+    costs: dict[Tree, int] = {}
     left = REPAIR_BUDGET
     repaired = []
     for finding in kept:
@@ -53,9 +58,23 @@ def findings_of(
             repaired.append(finding)
             continue
         draft = found[id(finding)][1]
-        left -= len(draft.chunk.tree.text)
+        tree = draft.chunk.tree
+        if tree not in costs:
+            costs[tree] = len(tree.text) * (1 + _levels(tree.module) // USUAL_LEVELS)
+        left -= costs[tree]
         repaired.append(with_fixes(machine, draft, finding, options) if left > 0 else _unrepaired(finding))
     return repaired
+
+
+def _levels(node: CSTNode) -> int:
+    """How deep the code in a node is nested."""
+    from gblint.interpreter.walk import children
+
+    level, count = [node], 0
+    while level:
+        level = [below for each in level for below in children(each)]
+        count += 1
+    return count
 
 
 def _unrepaired(finding: Finding) -> Finding:

@@ -15,7 +15,7 @@ def replaced(site: Site, expression: cst.BaseExpression, name: str) -> list[Edit
     gone: list[cst.CSTNode] = [expression]
     if isinstance(above, cst.Assign) and len(above.targets) == 1 and len(site.stores(name)) == 1:
         line = site.statement(above)
-        edits = [site.remove(line)] if len(line.body) == 1 else [site.replace(expression, name)]  # type: ignore[arg-type]
+        edits = [site.remove(line)] if _alone(line) else [site.replace(expression, name)]
     else:
         edits = [site.replace(expression, name)]
     return [*edits, *_orphans(site, gone)]

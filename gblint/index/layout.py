@@ -99,6 +99,14 @@ class Layout:
         head = name.partition(".")[0]
         return head in self._installed_names and not self.find(head, "")
 
+    def reaches(self, module: str, attribute: str, folder: str) -> bool:
+        """Whether an import in a file of a folder can lead anywhere: what it names may be in a package that cannot be
+        read, or in a folder that is no package."""
+        head = module.partition(".")[0]
+        if is_foreign(head) or head in self._installed_names or self.find(module, folder):
+            return True
+        return bool(self.find(f"{module}.{attribute}", folder) if attribute else self.find(head, folder))
+
     @cached_property
     def _installed_names(self) -> set[str]:
         names: set[str] = set()

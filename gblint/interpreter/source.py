@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from libcst._nodes.internal import CodegenState
 
 from gblint.index.cache import content_digest
 from gblint.interpreter.trees import NotCovered, Places, pairs, read
@@ -202,7 +203,44 @@ def _no_check(node: cst.CSTNode) -> None:
 _PRINTER = cst.Module([])
 
 
+class _Enough(Exception):
+    """As much has been printed as is wanted."""
+
+
+class _Printed(CodegenState):
+    """Ends the printing of a node when there is no room for more: what is long may be nested thousands deep."""
+
+    room = 0
+
+    def add_token(self, value: str) -> None:
+        self.tokens.append(value)
+        self.room -= sum(map(len, value.split()))  # blanks are going to be joined
+        if self.room < 0:
+            raise _Enough
+
+
+# What an expression starts with, and has at least a character behind.
+_LEFT: dict[type[cst.CSTNode], str] = {
+    cst.Call: "func", cst.Attribute: "value", cst.Subscript: "value",
+    cst.BinaryOperation: "left", cst.BooleanOperation: "left", cst.Comparison: "left",
+}  # fmt: skip
+
+
+def _start(node: cst.CSTNode, limit: int) -> cst.CSTNode:
+    """The part of a long chain (`a.b.c…`, `a + b + …`) that already has more characters than the limit: each link of
+    a chain is asked for its text, and all of it each time would take as long as the square of its length."""
+    chain = [node]
+    while (field := _LEFT.get(type(node))) and not getattr(node, "lpar", ()):
+        node = getattr(node, field)
+        chain.append(node)
+    return chain[max(0, len(chain) - limit - 1)]
+
+
 def code(node: cst.CSTNode, limit: int = 60) -> str:
     """The source of an expression on one line, cut to `limit` characters."""
-    text = " ".join(_PRINTER.code_for_node(node).split())
+    state = _Printed(_PRINTER.default_indent, _PRINTER.default_newline)
+    state.room = limit
+    with suppress(_Enough):
+        _start(node, limit)._codegen(state)
+    text = " ".join("".join(state.tokens).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"

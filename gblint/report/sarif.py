@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 import gblint
-from gblint.checking import BROKEN_FILE, UNUSED_SUPPRESSION, Outcome, Problem
+from gblint.checking import BROKEN_FILE, GAP, UNUSED_SUPPRESSION, Outcome, Problem
 from gblint.findings.finding import Edit, Finding, Fix
 from gblint.report.json import dump
 from gblint.report.order import fingerprint, numbered
@@ -31,6 +31,7 @@ _LINK = re.compile(r"\](?=\(\d)")  # `x[i](0)` would be a link to a related loca
 _OWN = {
     BROKEN_FILE: "A file that gblint could not analyse.",
     UNUSED_SUPPRESSION: "A comment that silences nothing.",
+    GAP: "Something that gblint could not see.",
 }
 
 

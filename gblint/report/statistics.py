@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gblint.checking import Outcome
+from gblint.checking import GAP, Outcome
+from gblint.gaps import gaps
 from gblint.report import json, summary
 from gblint.report.style import Style
 
@@ -25,5 +26,6 @@ def render(outcome: Outcome, style: Style) -> str:
 
 
 def render_json(outcome: Outcome, style: Style) -> str:
-    """An array of {"code", "name", "count"}."""
-    return json.dump([{"code": code, "name": name, "count": n} for code, name, n in counts(outcome)])
+    """An array of {"code", "name", "count"}; what could not be seen has the code GBL002."""
+    rows = [row for row in counts(outcome) if row[0] != GAP] + [(GAP, gap.name, gap.count) for gap in gaps(outcome)]
+    return json.dump([{"code": code, "name": name, "count": n} for code, name, n in rows])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gblint.checking import BROKEN_FILE, Outcome
+from gblint.checking import BROKEN_FILE, GAP, Outcome
+from gblint.gaps import gaps
 from gblint.report.cells import place_order
 from gblint.report.style import Style, percent, plural, printable
 
@@ -38,11 +39,14 @@ def _found(outcome: Outcome, style: Style) -> str:
         files = plural(len({place_order(f.filename)[0] for f in findings}), "file")
         parts.append(f"{plural(len(findings), 'graph break')} in {files}" + (f" ({what})" if what else ""))
     broken = sum(p.code == BROKEN_FILE for p in outcome.problems)
-    unused = len(outcome.problems) - broken
+    unseen = sum(p.code == GAP for p in outcome.problems)
+    unused = len(outcome.problems) - broken - unseen
     if broken:
         parts.append(plural(broken, "place that could not be analysed", "places that could not be analysed"))
     if unused:
         parts.append(plural(unused, "unused suppression"))
+    if unseen:
+        parts.append(f"{plural(unseen, 'kind')} of things not seen, by --strict")
     if parts:
         return style.paint(f"Found {', '.join(parts)}.", bold=True)
     if outcome.stats.roots:
@@ -108,6 +112,7 @@ def _doubts(outcome: Outcome, style: Style) -> list[str]:
             f"{'it' if stats.twins == 1 else 'them'} that the project imports instead: their modules were taken for "
             "roots there (--roots modules takes all)."
         )
+    lines += [f"{gap.text[:1].upper()}{gap.text[1:]}." for gap in gaps(outcome) if gap.name == "unfound-import"]
     unsure = [
         f"{plural(stats.unresolved, 'called name')} could not be resolved" if stats.unresolved else "",
         f"{plural(stats.cut, 'function')} ran out of budget" if stats.cut else "",
