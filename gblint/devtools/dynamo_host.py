@@ -185,6 +185,18 @@ class Watch:
 
         convert_frame.ConvertFrameAssert.__call__ = call  # type: ignore[method-assign,assignment]
 
+    def rows_that_run(self) -> None:
+        """Note as traced what Python itself runs of the program."""
+
+        def trace(frame: FrameType, event: str, _: Any) -> Any:
+            if event == "call" and self.file_of(frame.f_code.co_filename) is None:
+                return None
+            if event == "line":
+                self.saw(frame.f_code.co_filename, frame.f_lineno)
+            return trace
+
+        sys.settrace(trace)
+
     def start_of(self, code: Any) -> tuple[str, int] | None:
         file = self.file_of(code.co_filename)
         return None if file is None else (file, code.co_firstlineno)
@@ -232,7 +244,10 @@ def observe(path: Path, eager: bool = False, digest: bool = False) -> Observed:
     warnings.simplefilter("ignore")
     use_eager_backend()
     watch = Watch(path)
-    watch.install()
+    if eager:
+        watch.rows_that_run()
+    else:
+        watch.install()
     sys.path.insert(0, str(path.parent))
     sys.argv = [str(path)]
     start = time.monotonic()

@@ -43,7 +43,8 @@ class Observed(msgspec.Struct, frozen=True):
     error: the exception that left the program, "" for a normal end; also "time limit …" and "process died …".
     output: what it wrote to stdout.
     results: of each call that the main program makes as a statement of its own, what it gave in short (if asked for).
-    traced: rows Dynamo traced, by file ("" for the program's own): whether a clean line was looked at at all.
+    traced: rows Dynamo traced, by file ("" for the program's own): whether a clean line was looked at at all; those
+        that ran where Dynamo was off.
     graphs: how many graphs were captured.
     """
 
