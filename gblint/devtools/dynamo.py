@@ -70,13 +70,14 @@ class DynamoRunner:
         return next(self.observe_all([program]))
 
     def observe_all(
-        self, programs: Iterable[Program], jobs: int = 2, eager: bool = False, digest: bool = False
+        self, programs: Iterable[Program], jobs: int = 2, eager: bool = False, digest: bool = False, rows: bool = False
     ) -> Iterator[Observed]:
         """Run many programs, `jobs` at a time; results come in the order of `programs`.
 
-        eager: with Dynamo off. digest: note what the calls of the main program give.
+        eager: with Dynamo off. digest: note what the calls of the main program give. rows: run each before with Dynamo
+        off, and note which rows run; an error in that run is the program's.
         """
-        waiting = [self._request(program, eager, digest) for program in programs]
+        waiting = [self._request(program, eager, digest, rows) for program in programs]
         order = [request.key for request in waiting]
         done: dict[int, Observed] = {}
         for _ in range(min(jobs, len(waiting))):
@@ -89,9 +90,9 @@ class DynamoRunner:
                     self._send(waiting.pop(0))
             yield done.pop(key)
 
-    def _request(self, program: Program, eager: bool, digest: bool) -> Request:
+    def _request(self, program: Program, eager: bool, digest: bool, rows: bool) -> Request:
         self._count += 1
-        return Request(self._count, str(self._file(program)), self._limit, eager, digest)
+        return Request(self._count, str(self._file(program)), self._limit, eager, digest, rows)
 
     def _file(self, program: Program) -> Path:
         """Path of the file to run; source text is written to a folder of its own first."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import importlib
 import logging
 import os
@@ -185,18 +186,6 @@ class Watch:
 
         convert_frame.ConvertFrameAssert.__call__ = call  # type: ignore[method-assign,assignment]
 
-    def rows_that_run(self) -> None:
-        """Note as traced what Python itself runs of the program."""
-
-        def trace(frame: FrameType, event: str, _: Any) -> Any:
-            if event == "call" and self.file_of(frame.f_code.co_filename) is None:
-                return None
-            if event == "line":
-                self.saw(frame.f_code.co_filename, frame.f_lineno)
-            return trace
-
-        sys.settrace(trace)
-
     def start_of(self, code: Any) -> tuple[str, int] | None:
         file = self.file_of(code.co_filename)
         return None if file is None else (file, code.co_firstlineno)
@@ -237,22 +226,20 @@ def use_eager_backend() -> None:
     torch._TorchCompileInductorWrapper.__call__ = run_as_is  # type: ignore[method-assign,assignment]
 
 
-def observe(path: Path, eager: bool = False, digest: bool = False) -> Observed:
+def observe(path: Path, eager: bool = False, digest: bool = False, rows: bool = False) -> Observed:
     """Run the program at `path` as `__main__` in this process; its stdout must already be a file."""
     torch.set_num_threads(1)
+    plain, ran = run_plainly(path) if rows else ("", {})
     torch._dynamo.config.disable = eager
     warnings.simplefilter("ignore")
     use_eager_backend()
     watch = Watch(path)
-    if eager:
-        watch.rows_that_run()
-    else:
-        watch.install()
+    watch.install()
     sys.path.insert(0, str(path.parent))
     sys.argv = [str(path)]
     start = time.monotonic()
     results: list[str] = []
-    error = run(path, watch, results if digest else None)
+    error = plain or run(path, watch, results if digest else None)
     sys.stdout.flush()
     return Observed(
         breaks=tuple(watch.breaks.values()),
@@ -260,9 +247,33 @@ def observe(path: Path, eager: bool = False, digest: bool = False) -> Observed:
         error=error,
         results=tuple(results),
         traced={file: sorted(rows) for file, rows in watch.traced.items()},
+        ran=ran,
         graphs=torch._dynamo.utils.counters["stats"].get("unique_graphs", 0),
         seconds=round(time.monotonic() - start, 3),
     )
+
+
+def run_plainly(path: Path) -> tuple[str, dict[str, list[int]]]:
+    """Run the program with Dynamo off, its output to nowhere: the exception that left it, and the rows that ran."""
+    watch = Watch(path)
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "call" and watch.file_of(frame.f_code.co_filename) is None:
+            return None
+        if event == "line":
+            watch.saw(frame.f_code.co_filename, frame.f_lineno)
+        return trace
+
+    torch._dynamo.config.disable = True
+    sys.settrace(trace)
+    try:
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            error = run(path, watch)
+    finally:
+        sys.settrace(None)
+        torch._dynamo.config.disable = False
+    random.seed(0)
+    return error, {file: sorted(rows) for file, rows in watch.traced.items()}
 
 
 def run(path: Path, watch: Watch, results: list[str] | None = None) -> str:
@@ -347,7 +358,7 @@ def child(request: Request, result: int) -> None:
         os.dup2(os.open(stdout, os.O_CREAT | os.O_WRONLY), 1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.chdir(scratch)
-        observed = observe(Path(request.path), request.eager, request.digest)
+        observed = observe(Path(request.path), request.eager, request.digest, request.rows)
         text = stdout.read_text(encoding="utf8", errors="replace")
     answer = Answer(request.key, msgspec.structs.replace(observed, output=text[-20_000:]))
     with os.fdopen(result, "wb") as pipe:
@@ -444,6 +455,8 @@ def main() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)
     import_what_a_first_compile_imports()
+    gc.collect()
+    gc.freeze()  # else each fork would copy what its collector looks at
     serve(0, answers)
 
 

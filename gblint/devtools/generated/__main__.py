@@ -1,14 +1,14 @@
 """Generate programs, run them under Dynamo and hold gblint's predictions against what happens.
 
     python -m gblint.devtools.generated --seeds 0:500                 # disagreement, by kind
-    python -m gblint.devtools.generated --seeds 0:5000 --log FILE     # can be ended, and goes on where it was
+    python -m gblint.devtools.generated --seeds 0:5000 --log FILE     # what has run once is not run again
     python -m gblint.devtools.generated --seeds 7 --shrink            # the smallest programs that show each kind
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -16,8 +16,9 @@ import msgspec
 
 from gblint.devtools.dynamo import DynamoRunner
 from gblint.devtools.generated.grammar import program
-from gblint.devtools.generated.judging import LIMIT, Verdict, verdicts
+from gblint.devtools.generated.judging import LIMIT, Verdict, observations, verdicts
 from gblint.devtools.generated.shrinking import shrunk
+from gblint.devtools.observed import Observed
 
 BATCH = 50
 
@@ -28,20 +29,26 @@ def seeds_in(text: str) -> list[int]:
     return list(range(int(first), int(last))) if colon else [int(first)]
 
 
-def judged(seeds: Iterable[int], log: Path | None, runner: DynamoRunner) -> Iterator[Verdict]:
-    """A verdict for each seed; those in the log are taken from there, new ones are added to it."""
-    decoder = msgspec.json.Decoder(Verdict)
+class Logged(msgspec.Struct):
+    """A line of the log."""
+
+    seed: int
+    observed: Observed
+
+
+def judged(seeds: Sequence[int], log: Path | None, runner: DynamoRunner) -> Iterator[Verdict]:
+    """A verdict for each seed, in order. What is in the log has run already; what runs is added to it."""
+    decoder = msgspec.json.Decoder(Logged)
     lines = log.read_bytes().splitlines() if log and log.exists() else []
-    known = {one.seed: one for one in map(decoder.decode, lines)}
-    waiting = [seed for seed in seeds if seed not in known]
-    yield from (known[seed] for seed in seeds if seed in known)
-    for start in range(0, len(waiting), BATCH):
-        batch = {seed: program(seed) for seed in waiting[start : start + BATCH]}
-        for one in verdicts(batch, runner):
+    known = {one.seed: one.observed for one in map(decoder.decode, lines)}
+    for start in range(0, len(seeds), BATCH):
+        batch = {seed: program(seed) for seed in seeds[start : start + BATCH]}
+        for seed, observed in observations({s: t for s, t in batch.items() if s not in known}, runner):
+            known[seed] = observed
             if log:
                 with log.open("ab") as file:
-                    file.write(msgspec.json.encode(one) + b"\n")
-            yield one
+                    file.write(msgspec.json.encode(Logged(seed, observed)) + b"\n")
+        yield from verdicts(batch, known)
 
 
 def table(results: list[Verdict]) -> Iterator[str]:
@@ -73,7 +80,8 @@ def shrink(seed: int, kind: str, runner: DynamoRunner) -> str:
     """The smallest program made from that of a seed that shows the kind of disagreement."""
 
     def holds(text: str) -> bool:
-        (one,) = verdicts({seed: text}, runner)
+        programs = {seed: text}
+        (one,) = verdicts(programs, dict(observations(programs, runner)))
         return kind in one.kinds
 
     return shrunk(program(seed), holds)
@@ -81,7 +89,7 @@ def shrink(seed: int, kind: str, runner: DynamoRunner) -> str:
 
 @click.command(help=__doc__)
 @click.option("--seeds", default="0:200", help="A seed, or FIRST:LAST.")
-@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Where verdicts are kept, a line each.")
+@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Where what the programs did is kept, a line each.")
 @click.option("--shrink", "shrinking", is_flag=True, help="Print the smallest program for each disagreement.")
 @click.option("--show", is_flag=True, help="Print the disagreements of each program.")
 def main(seeds: str, log: Path | None, shrinking: bool, show: bool) -> None:

@@ -17,7 +17,7 @@ from gblint.devtools.generated.prelude import PRELUDE
 
 HOLE = re.compile(r"\{\{|\}\}|\{([$=]?)(\w+)\}")
 DEPTH = 3  # of expressions within expressions
-DOUBTS = (0.0, 0.01, 0.02, 0.04)  # share of expressions and statements that are taken from the doubtful ones
+DOUBTS = (0.02, 0.05, 0.1)  # share of expressions and statements that are taken from the doubtful ones
 RESULTS = ("T", "T", "T", "S", "S", "R", "V", "O", "L", "P", "K", "n", "f", "b")
 PARAMETERS = ("T", "T", "V", "S", "I", "M", "O", "L", "K", "n", "n", "f", "b", "s", "N")
 DEFAULTS = {"n": "2", "f": "0.5", "b": "False", "s": "'relu'", "O": "None"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,7 +14,6 @@ from gblint.devtools.dynamo import DynamoRunner
 from gblint.devtools.observed import Observed
 
 LIMIT = 20.0  # seconds that a program may run
-NUMBER = re.compile(r"\d+")
 
 
 class Verdict(msgspec.Struct):
@@ -41,18 +39,23 @@ class Verdict(msgspec.Struct):
         return missed | {f"false {text.partition(' ')[0]}" for text in self.false}
 
 
-def verdicts(programs: Mapping[int, str], runner: DynamoRunner) -> Iterator[Verdict]:
-    """Judge programs given by seed, in order. They run one after the other; a batch is checked in one go."""
+def observations(programs: Mapping[int, str], runner: DynamoRunner) -> Iterator[tuple[int, Observed]]:
+    """What the programs did, by seed and in order; of their output what is needed to compare runs."""
+    seen = runner.observe_all(list(programs.values()), jobs=1, rows=True)
+    for seed, one in zip(programs, seen, strict=True):
+        lines = [line for line in one.output.splitlines() if line.startswith("checksum")]
+        yield seed, msgspec.structs.replace(one, output="\n".join(lines))
+
+
+def verdicts(programs: Mapping[int, str], observed: Mapping[int, Observed]) -> Iterator[Verdict]:
+    """Judge what gblint says of programs, by seed; all are checked in one go."""
     with tempfile.TemporaryDirectory(prefix="gblint-generated-") as folder:
         files = {seed: Path(folder).resolve() / f"program_{seed}.py" for seed in programs}
         for seed, text in programs.items():
             files[seed].write_text(text, encoding="utf8")
         found = predictions(Path(folder))
-        paths = list(files.values())
-        eager = runner.observe_all(paths, jobs=1, eager=True)
-        compiled = runner.observe_all(paths, jobs=1)
-        for seed, plain, seen in zip(files, list(eager), list(compiled), strict=True):
-            yield verdict(seed, plain, seen, found.get(str(files[seed]), []))
+    for seed, file in files.items():
+        yield verdict(seed, observed[seed], found.get(str(file), []))
 
 
 def predictions(folder: Path) -> dict[str, list[Predicted]]:
@@ -66,13 +69,13 @@ def predictions(folder: Path) -> dict[str, list[Predicted]]:
     return by_file
 
 
-def verdict(seed: int, plain: Observed, seen: Observed, predicted: list[Predicted]) -> Verdict:
-    """plain, seen: the program run without and with Dynamo."""
-    if plain.error or seen.error:
-        return Verdict(seed, invalid=plain.error or f"compiled: {seen.error}")
+def verdict(seed: int, seen: Observed, predicted: list[Predicted]) -> Verdict:
+    """Judge the findings in one program by what it did."""
+    if seen.error:
+        return Verdict(seed, invalid=seen.error)
     breaks = {(b.row, b.gb_id) for b in seen.breaks}
     spare = {(b.row, b.gb_id) for b in seen.silent} | {(b.row, code) for b in seen.breaks for code in b.wrapped_by}
-    ran = {*plain.traced.get("", ()), *seen.traced.get("", ())}
+    ran = {*seen.ran.get("", ()), *seen.traced.get("", ())}
     judged = [p for p in predicted if any(p.covers(row) for row in ran)]
     right = [p for p in judged if any(p.code == code and p.covers(row) for row, code in breaks | spare)]
     counted = [p for p in judged if p not in right or any(p.code == code and p.covers(row) for row, code in breaks)]

@@ -68,7 +68,7 @@ EXPRESSIONS = {
         "{T}.clone()", "{T}.to(torch.float64).float()", "F.layer_norm({T}, (8,))", "F.dropout({T}, 0.5, training=False)",
         "torch.zeros_like({T})", "{T}.new_ones({T}.shape)", "torch.full_like({T}, {f})", "F.one_hot({I} + {n}, 8).float()",
         "{M}.float()", "{M} * {T}", "F.linear({T}, torch.ones(8, 8) / 8)", "torch.einsum('ij,j->ij', {T}, {V})",
-        "reduce(torch.add, {L}) * 0.5", "torch.outer({R}, {V}).tanh()", "max({L}, key=id)", "{T}.where({T} > {S}, {T})",
+        "reduce(torch.add, {L}) * 0.5", "torch.outer({R}, {V}).tanh()", "{T}.where({T} > {S}, {T})",
         "{T}.scatter(1, {I}.unsqueeze(1), {f})", "{T}.tril()", "({T} ** 2).sqrt()", "{T}.sort(dim=1).values",
         "{T}.topk(8, dim=1)[0]", "{T}.chunk(2)[0].repeat(2, 1)", "torch.lerp({T}, {T}, {S})", "ACTIVATIONS[{s}]({T})",
         "(lambda t, k={f}: t * k)({T})", "{T}.norm(dim=1, keepdim=True) + {T}", "{T}.to({T}.device)", "copy.copy({T})",
@@ -168,7 +168,7 @@ DOUBTFUL = {
         "({T} if {B} else {T})", "({T} if {S} > {f} else {T})", "{T} * {S}.item()", "{T}[{Q}].sum(0).expand(4, 8)", "torch.zeros(4, 8)",
         "{T}[{M}].sum() + {T}", "torch.from_numpy({T}.detach().numpy())", "torch.tensor({T}.tolist())", "copy.deepcopy({T}.detach())",
         "torch.masked_select({T}, {M}).mean() + {T}", "torch.as_tensor(np.ones((4, 8), dtype=np.float32)) * {T}", "{T}[int({I}[0])] + {T}",
-        "max({L}, key=lambda t: t.sum())", "{T} * random.random()", "torch.nonzero({M}).float().mean() + {T}", "{T}[:int({n})].sum(0) + {T}",
+        "max({L}, key=lambda t: t.sum())", "max({L}, key=id)", "min({L}, key=lambda t: t.dim())", "{T} * random.random()", "torch.nonzero({M}).float().mean() + {T}", "{T}[:int({n})].sum(0) + {T}",
         "torch.Tensor([[{f}] * 8] * 4)", "torch.tensor([[{f}] * 8] * 4)", "torch.randn(4, 8) * 0 + {T}", "{T}.data", "{T}.apply_(abs) if {b} else {T}",
         "torch.from_numpy(np.tanh({T}.detach().numpy()))", "torch.nn.Parameter({T}.detach())", "{T}[{I}.tolist()]", "{L}[{n} % len({L})]",
         "{T}.to(torch.device('cpu'))", "torch.utils.checkpoint.checkpoint(torch.tanh, {T}, use_reentrant=False)", "{T}.cpu()",
@@ -248,7 +248,7 @@ BLOCKS = (
     "try:\n    {block}\nexcept ValueError:\n    pass", "try:\n    {block}\nfinally:\n    STATE['done'] = True", "try:\n    {block}\nexcept (KeyError, RuntimeError) as error:\n    print(error)",
     "try:\n    raise KeyError({s})\nexcept KeyError:\n    {block}", "match {s}:\n    case 'relu':\n        {block}\n    case 'gelu' | 'tanh':\n        {block}\n    case _:\n        {block}",
     "match {n}:\n    case 1:\n        {block}\n    case n if n > 2:\n        {block}", "if ({=n} := {n}) > 1:\n    {block}", "for {=T} in {L}:\n    {loop}\nelse:\n    STATE['all'] = True",
-    "with torch.profiler.record_function('part'):\n    {block}", "with torch.inference_mode():\n    pass\n{=T} = {T}", "with lock:\n    {block}", "for {=n} in itertools.count(1):\n    if {=n} > 2:\n        break\n    {loop}",
+    "with torch.profiler.record_function('part'):\n    {block}", "with torch.inference_mode():\n    pass\n{=T} = {T}", "with lock:\n    STATE['locked'] = True", "for {=n} in itertools.count(1):\n    if {=n} > 2:\n        break\n    {loop}",
 )  # fmt: skip
 
 DOUBTFUL_BLOCKS = (
