@@ -36,17 +36,20 @@ class DynamoRunner:
 
     python: interpreter with torch and gblint installed.
     limit: seconds a program may take.
+    warm_up: texts of programs that the process runs before it forks: what comes then is faster if it is much alike.
     """
 
-    def __init__(self, python: str = sys.executable, limit: float = 60.0) -> None:
+    def __init__(self, python: str = sys.executable, limit: float = 60.0, warm_up: Iterable[str] = ()) -> None:
         self._python = python
         self._limit = limit
+        self._warm_up = tuple(warm_up)
         self._count = 0
 
     def __enter__(self) -> DynamoRunner:
         self._scratch = tempfile.TemporaryDirectory(prefix="gblint-dynamo-")
+        first = [str(self._file(text)) for text in self._warm_up]
         self._host = subprocess.Popen(
-            [self._python, "-m", "gblint.devtools.dynamo_host"],
+            [self._python, "-m", "gblint.devtools.dynamo_host", *first],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=_environment(),
@@ -97,8 +100,7 @@ class DynamoRunner:
     def _file(self, program: Program) -> Path:
         """Path of the file to run; source text is written to a folder of its own first."""
         if isinstance(program, str):
-            folder = Path(self._scratch.name, str(self._count))
-            folder.mkdir()
+            folder = Path(tempfile.mkdtemp(dir=self._scratch.name))
             file = folder / "program.py"
             file.write_text(program, encoding="utf8")
             return file

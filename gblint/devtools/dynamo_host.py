@@ -1,7 +1,8 @@
 """The process that runs programs under Dynamo: torch is imported once, each program runs in a fork.
 
 `python -m gblint.devtools.dynamo_host` reads one `Request` a line (JSON) from stdin and writes one
-`Answer` a line to stdout, in the order in which programs end. `DynamoRunner` starts it.
+`Answer` a line to stdout, in the order in which programs end. Arguments are programs to run first, in the process itself.
+`DynamoRunner` starts it.
 """
 
 from __future__ import annotations
@@ -451,10 +452,22 @@ def import_what_a_first_compile_imports() -> None:
             importlib.import_module(name)
 
 
+def warm_up(programs: Iterable[str]) -> None:
+    """Run programs in this process, so that what torch works out once is there before forking."""
+    use_eager_backend()
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        for program in programs:
+            with contextlib.suppress(Exception):
+                runpy.run_path(program, run_name="__main__")
+    torch._dynamo.reset()
+
+
 def main() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)
     import_what_a_first_compile_imports()
+    if sys.argv[1:]:
+        warm_up(sys.argv[1:])
     gc.collect()
     gc.freeze()  # else each fork would copy what its collector looks at
     serve(0, answers)

@@ -94,7 +94,7 @@ def shrink(seed: int, kind: str, runner: DynamoRunner) -> str:
 @click.option("--show", is_flag=True, help="Print the disagreements of each program.")
 def main(seeds: str, log: Path | None, shrinking: bool, show: bool) -> None:
     results: list[Verdict] = []
-    with DynamoRunner(limit=LIMIT) as runner:
+    with DynamoRunner(limit=LIMIT, warm_up=map(program, range(1, 9))) as runner:
         for one in judged(seeds_in(seeds), log, runner):
             results.append(one)
             if show and (one.kinds or one.invalid):
