@@ -36,17 +36,20 @@ class DynamoRunner:
 
     python: interpreter with torch and gblint installed.
     limit: seconds a program may take.
+    warm_up: texts of programs that the process runs before it forks: what comes then is faster if it is much alike.
     """
 
-    def __init__(self, python: str = sys.executable, limit: float = 60.0) -> None:
+    def __init__(self, python: str = sys.executable, limit: float = 60.0, warm_up: Iterable[str] = ()) -> None:
         self._python = python
         self._limit = limit
+        self._warm_up = tuple(warm_up)
         self._count = 0
 
     def __enter__(self) -> DynamoRunner:
         self._scratch = tempfile.TemporaryDirectory(prefix="gblint-dynamo-")
+        first = [str(self._file(text)) for text in self._warm_up]
         self._host = subprocess.Popen(
-            [self._python, "-m", "gblint.devtools.dynamo_host"],
+            [self._python, "-m", "gblint.devtools.dynamo_host", *first],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=_environment(),
@@ -70,13 +73,14 @@ class DynamoRunner:
         return next(self.observe_all([program]))
 
     def observe_all(
-        self, programs: Iterable[Program], jobs: int = 2, eager: bool = False, digest: bool = False
+        self, programs: Iterable[Program], jobs: int = 2, eager: bool = False, digest: bool = False, rows: bool = False
     ) -> Iterator[Observed]:
         """Run many programs, `jobs` at a time; results come in the order of `programs`.
 
-        eager: with Dynamo off. digest: note what the calls of the main program give.
+        eager: with Dynamo off. digest: note what the calls of the main program give. rows: run each before with Dynamo
+        off, and note which rows run; an error in that run is the program's.
         """
-        waiting = [self._request(program, eager, digest) for program in programs]
+        waiting = [self._request(program, eager, digest, rows) for program in programs]
         order = [request.key for request in waiting]
         done: dict[int, Observed] = {}
         for _ in range(min(jobs, len(waiting))):
@@ -89,15 +93,14 @@ class DynamoRunner:
                     self._send(waiting.pop(0))
             yield done.pop(key)
 
-    def _request(self, program: Program, eager: bool, digest: bool) -> Request:
+    def _request(self, program: Program, eager: bool, digest: bool, rows: bool) -> Request:
         self._count += 1
-        return Request(self._count, str(self._file(program)), self._limit, eager, digest)
+        return Request(self._count, str(self._file(program)), self._limit, eager, digest, rows)
 
     def _file(self, program: Program) -> Path:
         """Path of the file to run; source text is written to a folder of its own first."""
         if isinstance(program, str):
-            folder = Path(self._scratch.name, str(self._count))
-            folder.mkdir()
+            folder = Path(tempfile.mkdtemp(dir=self._scratch.name))
             file = folder / "program.py"
             file.write_text(program, encoding="utf8")
             return file

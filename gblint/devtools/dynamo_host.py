@@ -1,13 +1,15 @@
 """The process that runs programs under Dynamo: torch is imported once, each program runs in a fork.
 
 `python -m gblint.devtools.dynamo_host` reads one `Request` a line (JSON) from stdin and writes one
-`Answer` a line to stdout, in the order in which programs end. `DynamoRunner` starts it.
+`Answer` a line to stdout, in the order in which programs end. Arguments are programs to run first, in the process itself.
+`DynamoRunner` starts it.
 """
 
 from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import importlib
 import logging
 import os
@@ -225,9 +227,10 @@ def use_eager_backend() -> None:
     torch._TorchCompileInductorWrapper.__call__ = run_as_is  # type: ignore[method-assign,assignment]
 
 
-def observe(path: Path, eager: bool = False, digest: bool = False) -> Observed:
+def observe(path: Path, eager: bool = False, digest: bool = False, rows: bool = False) -> Observed:
     """Run the program at `path` as `__main__` in this process; its stdout must already be a file."""
     torch.set_num_threads(1)
+    plain, ran = run_plainly(path) if rows else ("", {})
     torch._dynamo.config.disable = eager
     warnings.simplefilter("ignore")
     use_eager_backend()
@@ -237,7 +240,7 @@ def observe(path: Path, eager: bool = False, digest: bool = False) -> Observed:
     sys.argv = [str(path)]
     start = time.monotonic()
     results: list[str] = []
-    error = run(path, watch, results if digest else None)
+    error = plain or run(path, watch, results if digest else None)
     sys.stdout.flush()
     return Observed(
         breaks=tuple(watch.breaks.values()),
@@ -245,9 +248,33 @@ def observe(path: Path, eager: bool = False, digest: bool = False) -> Observed:
         error=error,
         results=tuple(results),
         traced={file: sorted(rows) for file, rows in watch.traced.items()},
+        ran=ran,
         graphs=torch._dynamo.utils.counters["stats"].get("unique_graphs", 0),
         seconds=round(time.monotonic() - start, 3),
     )
+
+
+def run_plainly(path: Path) -> tuple[str, dict[str, list[int]]]:
+    """Run the program with Dynamo off, its output to nowhere: the exception that left it, and the rows that ran."""
+    watch = Watch(path)
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "call" and watch.file_of(frame.f_code.co_filename) is None:
+            return None
+        if event == "line":
+            watch.saw(frame.f_code.co_filename, frame.f_lineno)
+        return trace
+
+    torch._dynamo.config.disable = True
+    sys.settrace(trace)
+    try:
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            error = run(path, watch)
+    finally:
+        sys.settrace(None)
+        torch._dynamo.config.disable = False
+    random.seed(0)
+    return error, {file: sorted(rows) for file, rows in watch.traced.items()}
 
 
 def run(path: Path, watch: Watch, results: list[str] | None = None) -> str:
@@ -332,7 +359,7 @@ def child(request: Request, result: int) -> None:
         os.dup2(os.open(stdout, os.O_CREAT | os.O_WRONLY), 1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.chdir(scratch)
-        observed = observe(Path(request.path), request.eager, request.digest)
+        observed = observe(Path(request.path), request.eager, request.digest, request.rows)
         text = stdout.read_text(encoding="utf8", errors="replace")
     answer = Answer(request.key, msgspec.structs.replace(observed, output=text[-20_000:]))
     with os.fdopen(result, "wb") as pipe:
@@ -425,10 +452,24 @@ def import_what_a_first_compile_imports() -> None:
             importlib.import_module(name)
 
 
+def warm_up(programs: Iterable[str]) -> None:
+    """Run programs in this process, so that what torch works out once is there before forking."""
+    use_eager_backend()
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        for program in programs:
+            with contextlib.suppress(Exception):
+                runpy.run_path(program, run_name="__main__")
+    torch._dynamo.reset()
+
+
 def main() -> None:
     answers = os.dup(1)
     os.dup2(2, 1)
     import_what_a_first_compile_imports()
+    if sys.argv[1:]:
+        warm_up(sys.argv[1:])
+    gc.collect()
+    gc.freeze()  # else each fork would copy what its collector looks at
     serve(0, answers)
 
 

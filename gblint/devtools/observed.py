@@ -9,13 +9,14 @@ UNNUMBERED = "GB????"  # stands for the id of a break that Dynamo gave none
 
 class Request(msgspec.Struct, frozen=True):
     """Run the file `path`; `key` comes back with the answer; `limit` is in seconds; eager: with Dynamo off;
-    digest: note what the statements of the main program give."""
+    digest: note what the statements of the main program give; rows: run it before with Dynamo off, and note what runs."""
 
     key: int
     path: str
     limit: float
     eager: bool = False
     digest: bool = False
+    rows: bool = False
 
 
 class Break(msgspec.Struct, frozen=True):
@@ -44,6 +45,7 @@ class Observed(msgspec.Struct, frozen=True):
     output: what it wrote to stdout.
     results: of each call that the main program makes as a statement of its own, what it gave in short (if asked for).
     traced: rows Dynamo traced, by file ("" for the program's own): whether a clean line was looked at at all.
+    ran: rows that ran in a run before this one, with Dynamo off (if asked for).
     graphs: how many graphs were captured.
     """
 
@@ -53,6 +55,7 @@ class Observed(msgspec.Struct, frozen=True):
     output: str = ""
     results: tuple[str, ...] = ()
     traced: dict[str, list[int]] = {}
+    ran: dict[str, list[int]] = {}
     graphs: int = 0
     seconds: float = 0.0
 
