@@ -76,8 +76,8 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"    why {reason.row}: {reason.text}"
     for fix in finding.fixes:
         yield from _fix(fix)
-    for codemod, reason in finding.refusals:
-        yield f"    {codemod} declines: {reason}"
+    for codemod, precondition in finding.refusals:
+        yield f"    {codemod} declines: {precondition}"
 
 
 def _fix(fix: Fix) -> Iterator[str]:
