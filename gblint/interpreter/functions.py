@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,13 @@ if TYPE_CHECKING:
     from gblint.index.model import FunctionInfo, ModuleInfo
     from gblint.interpreter.machine import Machine
 
+# An entry of a docstring, as `mask (torch.BoolTensor): ...` or `mask: Boolean mask of ...`, in any usual style.
+DOCUMENTED_MASK = re.compile(
+    r"^[ \t]*`{0,2}(\w+)`{0,2}[ \t]*"
+    r"(?:\([^)\n]*BoolTensor|(?:\([^\n]*\))?[ \t]*:\s*(?:an? |the |optional )?bool(?:ean)? (?:mask|tensor))",
+    re.MULTILINE | re.IGNORECASE,
+)
+
 
 class Signature:
     """Parameters of a function: positional names (positional-only first), keyword-only names, star names, and the
@@ -79,6 +87,12 @@ class FunctionTree:
     def scope(self) -> Scope:
         """The variables of the body."""
         return Scope(self.node)
+
+    @cached_property
+    def masks(self) -> frozenset[str]:
+        """Parameters that the docstring calls boolean masks."""
+        text = self.node.get_docstring() if isinstance(self.node, cst.FunctionDef) else None
+        return frozenset(DOCUMENTED_MASK.findall(text)) if text and "ool" in text else frozenset()
 
     @property
     def cells(self) -> set[str]:

@@ -303,6 +303,17 @@ def _with_origin(value: Value | None, name: str, tree: FunctionTree) -> Value | 
 
 def parameter_guess(machine: Machine, function: Function, tree: FunctionTree, name: str, is_forward: bool) -> Value:
     """The value of a parameter of a root nobody calls."""
+    value = _parameter_guess(machine, function, tree, name, is_forward)
+    if any(isinstance(m, Tensor) and not m.dtype for m in members(value)) and name in tree.masks:
+        return union_of(_boolean(m) if isinstance(m, Tensor) and not m.dtype else m for m in members(value)) or value
+    return value
+
+
+def _boolean(tensor: Tensor) -> Tensor:
+    return Tensor(tensor.c, "bool", tensor.rank, tensor.role, tensor.subclass, tensor.origin)
+
+
+def _parameter_guess(machine: Machine, function: Function, tree: FunctionTree, name: str, is_forward: bool) -> Value:
     promised = promised_value(machine, function, tree, name)
     default = tree.signature.defaults.get(name)
     if promised is not None and not _says_little(promised):
