@@ -10,6 +10,7 @@ import msgspec
 from gblint.findings.finding import Finding
 from gblint.index.model import Suppression
 from gblint.knowledge.declared import Declared
+from gblint.reach import Cause, Key
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -81,6 +82,7 @@ class Analysis(msgspec.Struct):
     calls: the calls reached from the roots, packed (see `gblint.callgraph`), one part for each unit of the analysis.
     suppressions: the silencing comments by file, of the files whose findings were wanted and that have any.
     twins: the wanted files that others stand for (see `gblint.twins`).
+    causes: the root causes of all findings of the project, also in files that are not wanted (see `gblint.reach`).
     """
 
     findings: list[Finding]
@@ -89,6 +91,7 @@ class Analysis(msgspec.Struct):
     calls: list[bytes] = []
     suppressions: dict[str, list[Suppression]] = {}
     twins: frozenset[str] = frozenset()
+    causes: dict[Key, Cause] = {}
 
 
 class Interrupted(BaseException):

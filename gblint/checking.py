@@ -32,6 +32,7 @@ from gblint.findings.local import localized
 from gblint.findings.selection import Layer, Selection, strength
 from gblint.findings.suppression import Unused, apply
 from gblint.plugins import declared
+from gblint.reach import Key, Reach, key_of
 from gblint.timing import CLOCK
 
 BROKEN_FILE = "GBL000"
@@ -109,6 +110,7 @@ class Outcome(msgspec.Struct):
     findings that these two left out; silenced: how many a comment left out; recorded: how many a baseline left out;
     stale: how many findings a baseline records that are gone; older: how many were there at the revision `since`;
     tolerated: how many of `findings` do not make the exit code 1.
+    broken: the compiled roots that each root cause breaks.
     checked: the files reported on. overlay: contents that stood in for files. calls: the call graph in packed parts
     (see `gblint.callgraph`). notes: one line each for what a reader has to know to trust the report.
     """
@@ -127,6 +129,7 @@ class Outcome(msgspec.Struct):
     cold: int = 0
     foreign: int = 0
     aside: list[Finding] = []
+    broken: dict[Key, set[tuple[int, ...]]] = {}
     silenced: int = 0
     recorded: int = 0
     stale: int = 0
@@ -422,13 +425,33 @@ class _Filter:
         comments = {} if self._options.ignore_noqa else analysis.suppressions
         judged = apply(wanted, comments, self._reportable)
         self._outcome.silenced += len(judged.silenced)
+        reach = self._reach(analysis, judged.kept)
         for finding in judged.kept:
-            self._keep(finding)
+            self._outcome.broken.setdefault(key_of(finding), set()).update(
+                (len(self._outcome.scopes), *root) for root in reach.roots(finding)
+            )
+            self._keep(reach.counted(finding))
         if analysis.stats.roots:  # where nothing is compiled, a comment has had no chance to silence anything
             self._unused(u for u in judged.unused if u.filename not in analysis.twins)
 
+    def _reach(self, analysis: Analysis, kept: list[Finding]) -> Reach:
+        """What counts roots: a cause is believed that is sure enough and not silenced. (Comments are known of the files
+        that are reported on alone.)"""
+        checked = set(self._outcome.checked)
+        elsewhere = (
+            key
+            for key, cause in analysis.causes.items()
+            if cause.filename not in checked
+            and cause.confidence >= self._config(cause.filename).min_confidence
+            and self.wants(cause.filename, cause.code, cause.name)
+        )
+        return Reach(analysis.causes, [*(key_of(f) for f in kept if not self._doubtful(f)), *elsewhere])
+
+    def _doubtful(self, finding: Finding) -> bool:
+        return finding.confidence < self._config(finding.filename).min_confidence
+
     def _keep(self, finding: Finding) -> None:
-        if finding.confidence < self._config(finding.filename).min_confidence:
+        if self._doubtful(finding):
             self._outcome.doubtful.append(finding)
         elif self._options.owner != "all" and (self._options.owner == "yours") != (finding.owner == "yours"):
             self._outcome.foreign += 1

@@ -9,6 +9,7 @@ import msgspec
 from gblint.analysis import Analysis, Stats
 from gblint.findings.choice import likeliest
 from gblint.findings.finding import STRENGTH, Finding, Fix, Spot
+from gblint.reach import causes_of
 
 if TYPE_CHECKING:
     from gblint.index.project import Project
@@ -22,10 +23,10 @@ def merge(results: list[UnitResult], wanted: set[str], project: Project) -> Anal
     """All findings in the wanted files. Breaks inside libraries are moved to the call in the project that leads
     there."""
     own = set(project.files)
-    placed = (_place(finding, own) for result in results for finding in result.findings)
-    seen = [f for f in placed if f is not None and f.filename in wanted]
+    placed = [[f for f in (_place(finding, own) for finding in r.findings) if f is not None] for r in results]
+    seen = [f for unit in placed for f in unit if f.filename in wanted]
     findings = _agreed(likeliest(seen, _rank), seen)
-    return Analysis(findings, [], _stats(results), [r.calls for r in results])
+    return Analysis(findings, [], _stats(results), [r.calls for r in results], causes=causes_of(placed))
 
 
 def _agreed(findings: list[Finding], seen: list[Finding]) -> list[Finding]:

@@ -13,10 +13,10 @@ import tomli
 
 import gblint.knowledge
 from gblint.config import MIN_CONFIDENCE
-from gblint.devtools.measure import ENOUGH, Figures, Held, Measured, Row, load_scores
 from gblint.devtools.programs import LABELLED, collections_in, programs_in
 from gblint.devtools.releases import load_releases
 from gblint.devtools.score import scored_releases
+from gblint.devtools.scores import ENOUGH, Figures, Held, Measured, Row, load_scores
 from gblint.devtools.sources import SETS
 from gblint.devtools.truth import load_truth
 from gblint.ranges import applies

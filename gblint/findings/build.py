@@ -120,6 +120,7 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
         url=meta.page or url_of(found_under),
         noqa_row=end_row,
         event=draft.event,
+        roots=tuple(sorted(draft.roots)),
     )
 
 

@@ -71,6 +71,8 @@ class Finding(msgspec.Struct, gc=False):
     severity: "error", "warning" or "info". event: kind of the step that breaks ("call", "branch", …).
     fixes: the repairs on offer, best first; refusals: (codemod, the precondition that failed) of those that declined.
     examined: the codemods have been asked.
+    roots: numbers of the roots that lead to it, within its unit; empty once they are counted. reach: how many roots its
+        root cause breaks; frees: those of them in which nothing else breaks (see `gblint.reach`).
     """
 
     code: str
@@ -105,6 +107,9 @@ class Finding(msgspec.Struct, gc=False):
     fixes: tuple[Fix, ...] = ()
     refusals: tuple[tuple[str, str], ...] = ()
     examined: bool = False
+    roots: tuple[int, ...] = ()
+    reach: int = 0
+    frees: int = 0
 
     @property
     def spot(self) -> Spot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 
@@ -34,6 +35,9 @@ def guard_rank(guard: str) -> int:
     return _RANKS.get(guard, 1)
 
 
+NEWEST = (3, 14)  # the newest Python whose syntax is known
+
+
 def build_index(text: str, path: str, name: str, package: str, digest: str) -> ModuleInfo:
     """Index one file.
 
@@ -47,7 +51,7 @@ def build_index(text: str, path: str, name: str, package: str, digest: str) -> M
         tree = parse(text)
         _Builder(text, info).build(tree)
     except SyntaxError as error:
-        return _failed(info, error.msg, error.lineno or 1, error.offset or 1)
+        return _failed(info, f"{error.msg}{_newer_syntax(text)}", error.lineno or 1, error.offset or 1)
     except RecursionError:
         return _failed(info, "nested too deeply to be parsed")
     except MemoryError:
@@ -67,6 +71,21 @@ def parse(text: str) -> ast.Module:
     with collector_off(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text)
+
+
+def _newer_syntax(text: str) -> str:
+    """What to add to a syntax error when the text is well-formed for a newer Python than the running one: `ast` knows
+    the grammar of that one alone, libcst those of all."""
+    if sys.version_info >= NEWEST:
+        return ""
+    import libcst as cst
+
+    try:
+        cst.parse_module(text)
+    except Exception:  # whatever is wrong with it, it is not its age
+        return ""
+    major, minor = sys.version_info[:2]
+    return f" (gblint runs under Python {major}.{minor}; a newer one may read this)"
 
 
 def _failed(info: ModuleInfo, message: str, row: int = 1, column: int = 1) -> ModuleInfo:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
     from gblint.interpreter.machine import Machine
+    from gblint.interpreter.values import Compiled
     from gblint.rule_api import Rule
 
 SURE = 0.5  # a break less certain than this masks nothing
@@ -24,26 +25,29 @@ SAME_STEP = {"construct": "call"}  # events that tell of one instruction in two 
 
 class RootLabel:
     """The compiled root being run. kind: "explicit", "assumed" (a module nobody compiles by name) or "guessed".
-    fullgraph: it is compiled with `fullgraph=True`."""
+    fullgraph: it is compiled with `fullgraph=True`. compiled: what `torch.compile` gave, None where nobody calls that.
+    number: which root of the unit it is."""
 
-    __slots__ = ("fullgraph", "kind", "name")
+    __slots__ = ("compiled", "fullgraph", "kind", "name", "number")
 
-    def __init__(self, name: str, kind: str, fullgraph: bool = False) -> None:
+    def __init__(self, name: str, kind: str, fullgraph: bool = False, compiled: Compiled | None = None) -> None:
         self.name = name
         self.kind = kind
         self.fullgraph = fullgraph
+        self.compiled = compiled
+        self.number = 0
 
 
 class Draft:
     """One predicted break; the same place found again keeps the surer and hotter of both.
 
     event: kind of the event it answers. Dynamo may break several times on one expression (a manager is made, then
-    entered), but only once for each kind.
+    entered), but only once for each kind. roots: numbers of the roots that lead here.
     """
 
     __slots__ = (
         "answer", "certainty", "chunk", "consequence", "event", "function", "guards", "inline", "inner", "loops",
-        "masked_by", "node", "path", "root", "rule",
+        "masked_by", "node", "path", "root", "roots", "rule",
     )  # fmt: skip
 
     def __init__(self, rule: Rule, answer: Break, node: cst.CSTNode, frame: Frame, root: RootLabel, event: str) -> None:
@@ -60,6 +64,7 @@ class Draft:
         self.path: list[tuple[str, Chunk, cst.CSTNode | None]] = _path(frame)
         self.function = self.path[-1][0] if self.path else frame.module.name
         self.root = root
+        self.roots = {root.number}
         self.consequence = "splits-graph"
         self.masked_by: Draft | None = None
 
@@ -146,9 +151,12 @@ class Drafts:
         """Drop logs left open by a root that was cut short."""
         self._logs.clear()
 
-    def replay(self, frame: Frame, node: cst.CSTNode, log: list[tuple[Draft, int, int]], felt: Draft | None) -> None:
+    def replay(
+        self, root: RootLabel, frame: Frame, node: cst.CSTNode, log: list[tuple[Draft, int, int]], felt: Draft | None
+    ) -> None:
         """A call answered from memory contributes the same breaks again, at this call's heat and guards."""
         for draft, guards, loops in log:
+            draft.roots.add(root.number)
             draft.guards = min(draft.guards, frame.guards + guards)
             draft.loops = max(draft.loops, frame.loops + loops)
         for owner, entries in self._logs:
@@ -170,6 +178,7 @@ def _merge(known: Draft, new: Draft) -> None:
         known.certainty, known.answer = new.certainty, new.answer
     if (new.guards, -new.loops) < (known.guards, -known.loops):
         known.path, known.root = new.path, new.root
+    known.roots |= new.roots
     known.guards = min(known.guards, new.guards)
     known.inline = min(known.inline, new.inline)
     known.loops = max(known.loops, new.loops)

@@ -149,6 +149,7 @@ class Machine:
         self.script = ""  # the file that is run as the main program
         self.compiled: list[tuple[Compiled, Frame, cst.CSTNode | None]] = []
         self.entered: set[int] = set()
+        self.numbered: dict[object, tuple[int, object]] = {}  # the roots by what they are, each with its number
         self.dirty: dict[int, bool] = {}  # mark_dirty calls that are traced outside of `apply`, by node
         self.gradients = False  # something that needs a gradient was made
         self.no_grad = 0  # `no_grad` blocks around the current statement
@@ -290,7 +291,7 @@ class Machine:
         self.entered.add(id(callee))
         if frame.traced and not frame.fallen:
             return self.call(frame, callee.target, args, kwargs, node, opaque)
-        label = RootLabel("", "explicit", callee.fullgraph)
+        label = RootLabel("", "explicit", callee.fullgraph, callee)
         return self.enter_root(frame, callee.target, args, kwargs, node, label, opaque)
 
     def enter_root(
@@ -307,6 +308,7 @@ class Machine:
         region = Frame(frame.module, frame.chunk, frame.env, frame.function, None, node, traced=True)
         region.fallen = self  # calls from here start frames of their own
         region.depth = frame.depth
+        label.number = self.number_of(label.compiled or label)
         outer, self.root = self.root, label
         self.context.fullgraph = label.fullgraph
         try:
@@ -321,6 +323,12 @@ class Machine:
         finally:
             self.root = outer
             self.context.fullgraph = outer.fullgraph
+
+    def number_of(self, root: Compiled | RootLabel) -> int:
+        """Which root of the unit this is. What one line compiles is one, however often it is called or evaluated,
+        unless it compiles several things."""
+        key = (id(root.node), _compiled_thing(root.target)) if isinstance(root, Compiled) else id(root)
+        return self.numbered.setdefault(key, (len(self.numbered), root))[0]
 
     def call_function(
         self,
@@ -385,10 +393,10 @@ class Machine:
         memo = contexts.get(key)
         if memo is None and len(contexts) >= MAX_CONTEXTS:
             memo, value = self._nearest(list(contexts.values()), functions.kinds(args, kwargs))
-            self.drafts.replay(frame, node, memo.drafts, memo.breaks)
+            self.drafts.replay(self.root, frame, node, memo.drafts, memo.breaks)
             return value
         if memo is not None:
-            self.drafts.replay(frame, node, memo.drafts, memo.breaks)
+            self.drafts.replay(self.root, frame, node, memo.drafts, memo.breaks)
             return memo.value
         self.active.append(identity)
         self.drafts.open_log(frame)
@@ -501,6 +509,17 @@ class Machine:
             raise OutOfBudget
         if self.interrupted:
             raise Interrupted
+
+
+def _compiled_thing(target: Value) -> object:
+    """What is the same of a compiled target each time its line is evaluated."""
+    if isinstance(target, Bound):
+        return _compiled_thing(target.receiver), _compiled_thing(target.function)
+    if isinstance(target, Function):
+        return functions.identity(target)
+    if isinstance(target, Instance):
+        return (target.cls.module.path, target.cls.qualname) if target.cls is not None else target.base
+    return type(target)
 
 
 def mark_input(value: Value) -> Value:

@@ -96,23 +96,24 @@ class RootRun:
     def _finish_compiled(self) -> None:
         """What was compiled and never called gets guessed arguments."""
         machine = self.machine
-        done = 0
+        done, counted = 0, set[int]()
         while done < len(machine.compiled):
             compiled, _, _ = machine.compiled[done]
             done += 1
             if id(compiled) in machine.entered:
-                self.counts["explicit"] += 1
+                counted.add(machine.number_of(compiled))
                 continue
             machine.entered.add(id(compiled))
             if not _resolved(compiled.target):
                 self.unresolved_roots += 1
                 continue
-            self.counts["explicit"] += 1
-            label = RootLabel("", "explicit", compiled.fullgraph)
+            counted.add(machine.number_of(compiled))
+            label = RootLabel("", "explicit", compiled.fullgraph, compiled)
             self._guarded(
                 self.module.name,
                 lambda target=compiled.target, label=label: self.guessed_call(target, label),
             )
+        self.counts["explicit"] += len(counted)
 
     def named(self, qualname: str) -> bool:
         """A root given by name in the configuration. False if the file has no such function."""

@@ -46,7 +46,7 @@ def _compile(site: Site) -> Value:
         return External("torch.compile")
     if isinstance(target, Compiled):
         return target
-    compiled = Compiled(target, dict(site.kwargs))
+    compiled = Compiled(target, dict(site.kwargs), site.node)
     site.machine.compiled.append((compiled, site.frame, site.node))
     return compiled
 
@@ -55,7 +55,7 @@ def _compile(site: Site) -> Value:
 def _module_compile(site: Site) -> Value:
     receiver = site.receiver
     if isinstance(receiver, Instance):
-        compiled = Compiled(Bound(External("gblint.module_call"), receiver), dict(site.kwargs))
+        compiled = Compiled(Bound(External("gblint.module_call"), receiver), dict(site.kwargs), site.node)
         site.machine.compiled.append((compiled, site.frame, site.node))
         receiver.form = 0
         receiver.attrs["gblint:compiled"] = compiled

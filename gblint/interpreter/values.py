@@ -290,13 +290,14 @@ class Partial(Value):
 
 
 class Compiled(Value):
-    """What torch.compile returned: calling it enters a compiled region at `target`."""
+    """What torch.compile returned: calling it enters a compiled region at `target`. node: the call that made it."""
 
-    __slots__ = ("options", "target")
+    __slots__ = ("node", "options", "target")
 
-    def __init__(self, target: Value, options: dict[str, Value] | None = None) -> None:
+    def __init__(self, target: Value, options: dict[str, Value] | None = None, node: object | None = None) -> None:
         self.target = target
         self.options = options or {}
+        self.node = node
 
     @property
     def fullgraph(self) -> bool:

@@ -9,7 +9,7 @@ from gblint.findings.finding import Finding, Reason, Step
 from gblint.report import summary
 from gblint.report.excerpt import Sources, excerpt
 from gblint.report.order import by_worth
-from gblint.report.style import Style, percent, printable, short, shown
+from gblint.report.style import Style, percent, plural, printable, short, shown
 
 _CONSEQUENCES = {
     "splits-graph": "the graph is split here",
@@ -82,6 +82,8 @@ def facts(finding: Finding) -> Iterator[tuple[str, str]]:
         where = f"{shown(finding.library.filename)}:{finding.library.row}"
         yield "library", f"it happens in {short(finding.library.function)} ({where})"
     yield "cost", _cost(finding)
+    if finding.reach > 1:
+        yield "reach", reach(finding)
     if finding.advice:
         yield "instead", finding.advice
     yield _repair(finding)
@@ -121,6 +123,15 @@ def _cost(finding: Finding) -> str:
         return f"none yet: {row} already keeps Dynamo from getting here"
     text = _CONSEQUENCES.get(finding.consequence, finding.consequence)
     return f"{text}; about {round(finding.heat):,} times per call" if finding.heat >= 1.5 else text
+
+
+def reach(finding: Finding) -> str:
+    """ "breaks 12 roots, 3 of which would be clean without it"."""
+    text = f"breaks {plural(finding.reach, 'root')}"
+    if not finding.frees:
+        return text
+    which = "all" if finding.frees == finding.reach else f"{finding.frees:,}"
+    return f"{text}, {which} of which would be clean without it"
 
 
 def _repair(finding: Finding) -> tuple[str, str]:

@@ -194,6 +194,7 @@ class _Findings:
             "place": f"{shown(finding.filename)}:{finding.row}",
             "function": short(finding.function),
             "hot": heat(finding).strip("[]") if finding.hot else "",
+            "reach": plural(finding.reach, "root") if finding.reach > 1 else "",
             "confidence": round(100 * finding.confidence),
             "sure": percent(finding.confidence) if verdict.word != "missed" else "",
             "consequence": finding.consequence,

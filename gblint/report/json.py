@@ -84,6 +84,8 @@ def finding_data(f: Finding) -> dict[str, Any]:
         "guards": f.guards,
         "cell": cell_of(f.filename)[1],
         "inline": f.inline,
+        "reach": f.reach,
+        "frees": f.frees,
     }
 
 

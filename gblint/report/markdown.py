@@ -43,6 +43,8 @@ def _rows(outcome: Outcome) -> Iterator[str]:
         marks = [percent(finding.confidence), heat(finding) if finding.hot else ""]
         if finding.consequence == "masked":
             marks.append("masked")
+        if finding.reach > 1:
+            marks.append(plural(finding.reach, "root"))
         yield _row(finding, " ".join(mark for mark in marks if mark), _advice(finding))
     for problem in outcome.problems:
         yield _row(problem, "", "")

@@ -16,11 +16,13 @@ _COST = {"raises": -1, "frame-falls-back": 0, "splits-graph": 1, "masked": 2}
 
 
 def rank(finding: Finding) -> tuple[object, ...]:
-    """Sorts findings by worth: on a hot path, surely, costly, often run; those hidden behind another one last."""
+    """Sorts findings by worth: on a hot path, surely, in many roots, costly, often run; those hidden behind another one
+    last."""
     return (
         finding.consequence == "masked",
         not finding.hot,
         -min(9, int(10 * finding.confidence)),  # a few percent do not outweigh the cost
+        -finding.reach.bit_length(),  # 2 or 3 roots before one, 4 to 7 before these; what it costs decides among them
         _COST.get(finding.consequence, 1),
         -finding.heat,
         -finding.confidence,

@@ -121,6 +121,8 @@ def _result(item: Finding | Problem, rule: int, identity: str) -> dict[str, Any]
         "consequence": item.consequence,
         "owner": item.owner,
         "root": item.root,
+        "reach": item.reach,
+        "frees": item.frees,
         "rootKind": item.root_kind,
         "advice": item.advice,
     }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gblint.checking import BROKEN_FILE, GAP, Outcome
 from gblint.gaps import gaps
+from gblint.reach import key_of
 from gblint.report.cells import place_order
-from gblint.report.style import Style, percent, plural, printable
+from gblint.report.style import Style, percent, plural, printable, shown
 
 
 def render(outcome: Outcome, style: Style) -> str:
@@ -14,6 +15,7 @@ def render(outcome: Outcome, style: Style) -> str:
         _found(outcome, style),
         *_tolerated(outcome),
         *_left_out(outcome),
+        *_reach(outcome),
         _looked_at(outcome),
         *_doubts(outcome, style),
     ]
@@ -78,6 +80,20 @@ def _left_out(outcome: Outcome) -> list[str]:
         gone = plural(outcome.stale, "entry of the baseline is", "entries of the baseline are")
         lines.append(f"{gone} no longer needed: --update-baseline drops {'it' if outcome.stale == 1 else 'them'}.")
     return lines
+
+
+def _reach(outcome: Outcome) -> list[str]:
+    """How many roots break, and by how many causes; nothing where there is one root."""
+    causes = {key_of(f): f for f in outcome.findings if f.reach}
+    if outcome.stats.roots < 2 or not causes:
+        return []
+    broken = {root for key in causes for root in outcome.broken.get(key, ())}
+    verb = "cause breaks" if len(causes) == 1 else "causes break"
+    text = f"{len(causes):,} root {verb} {len(broken):,} of {outcome.stats.roots:,} roots"
+    best = max(causes.values(), key=lambda f: (f.frees, f.reach, -f.row))
+    if len(causes) > 1 and best.frees > 1:
+        text += f"; without {shown(best.filename)}:{best.row} alone, {best.frees:,} of these would be clean"
+    return [f"{text}."]
 
 
 def _looked_at(outcome: Outcome) -> str:

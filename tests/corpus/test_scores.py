@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gblint.devtools.accuracy import Score
-from gblint.devtools.measure import drops, load_scores
+from gblint.devtools.scores import drops, load_scores
 from gblint.devtools.programs import collections_in
 from gblint.devtools.score import Runner, below_floors, load_floors, programs_score, release_score, scored_releases
 

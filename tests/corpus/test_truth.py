@@ -11,7 +11,7 @@ import pytest
 
 from gblint.config import MIN_CONFIDENCE
 from gblint.devtools.accuracy import Tally, score_truth
-from gblint.devtools.measure import drops, load_scores
+from gblint.devtools.scores import drops, load_scores
 from gblint.devtools.score import ROOTS, Runner
 from gblint.devtools.sources import CACHE, PIN, SMALL, find_sources, requirements
 from gblint.devtools.truth import load_truth

@@ -9,9 +9,10 @@ import pytest
 
 from gblint.devtools.accuracy import Predicted, Tally
 from gblint.devtools.fit import Collected, Example
-from gblint.devtools.measure import Scores, drops, load_scores, measure_truth, text, truth_digest
+from gblint.devtools.measure import measure_truth, text
 from gblint.devtools.programs import collections_in
 from gblint.devtools.score import scored_releases
+from gblint.devtools.scores import Scores, drops, load_scores, truth_digest
 from gblint.devtools.sources import PIN, SETS, requirements
 from gblint.devtools.truth import FileTruth, Site, Truth
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gblint.devtools.measure import load_scores
 from gblint.devtools.programs import LABELLED
 from gblint.devtools.published import live_ids, page, predicted_ids, unpredicted
+from gblint.devtools.scores import load_scores
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "corpus"

@@ -215,6 +215,8 @@ def test_json(model: Path) -> None:
         "guards": 0,
         "cell": None,
         "inline": 0,
+        "reach": 0,
+        "frees": 0,
     }
     assert first.keys() == second.keys()
     assert (first["code"], first["location"], first["consequence"]) == ("GBL000", {"row": 3, "column": 9}, None)
