@@ -616,7 +616,7 @@ def _with(machine: Machine, frame: Frame, node: cst.With) -> bool:
             if machine.listens(frame, "enter"):
                 machine.emit(frame, "enter", Enter(item.item, callee, manager))
             entered = managers.enter(machine, frame, manager, item.item)
-            frame.push("try" if callee == "contextlib.suppress" else "user-with" if hard else "with")
+            frame.push(managers.block_of(callee, hard))
             pushed += 1
             machine.no_grad += callee in NO_GRAD
             graded += callee in NO_GRAD
