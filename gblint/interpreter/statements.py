@@ -582,6 +582,7 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
                 ends.append(frame.snapshot())
         middle = join_names(before[0], frame.env.names)
         frame.guards += 1
+        machine.context.handling += 1
         try:
             for handler in node.handlers:
                 frame.restore((dict(middle), {}, frame.fallen))
@@ -593,6 +594,7 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
                     ends.append(frame.snapshot())
         finally:
             frame.guards -= 1
+            machine.context.handling -= 1
     finally:
         frame.pop()
         if node.finalbody is not None:
