@@ -26,12 +26,12 @@ from gblint.rule_api import Break, Call, Context, Rule, RuleMeta, as_tensor, ten
 
 # Methods of torch.Tensor that are functions in Python (torch/_tensor.py).
 IN_PYTHON = frozenset(
-    {
-        "backward", "dim_order", "eig", "index", "is_shared", "istft", "lstsq", "lu", "module_load", "norm", "register_hook",
-        "register_post_accumulate_grad_hook", "reinforce", "resize", "resize_as", "share_memory_", "solve", "split", "stft",
-        "storage", "storage_type", "symeig", "to_sparse_coo", "unflatten", "unique", "unique_consecutive",
-    }
-)  # fmt: skip
+    (
+        "backward dim_order eig index is_shared istft lstsq lu module_load norm register_hook"
+        " register_post_accumulate_grad_hook reinforce resize resize_as share_memory_ solve split stft storage"
+        " storage_type symeig to_sparse_coo unflatten unique unique_consecutive"
+    ).split()
+)
 
 
 class MethodAfterBreak(Rule):
@@ -88,5 +88,7 @@ scaled(torch.ones(2), 3)
     def on_call(self, event: Call, context: Context) -> Break | None:
         if context.python >= (3, 12) or event.name.rpartition(".")[2] in IN_PYTHON:
             return None
-        message = f"`{context.text(event.node)}` is called after the break in its arguments, as a method that Dynamo skips"
+        message = (
+            f"`{context.text(event.node)}` is called after the break in its arguments, as a method that Dynamo skips"
+        )
         return Break(message, tensor_certainty(event.receiver), about=as_tensor(event.receiver))

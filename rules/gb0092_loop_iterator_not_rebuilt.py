@@ -112,7 +112,9 @@ every([torch.ones(2), torch.zeros(2)])
         if event.callee == "mark:comprehension_iterator":
             if not any(_is_view(m) for m in members(event.args[0])):
                 return None
-            return Break("Dynamo calls this comprehension after the break, and cannot make its iterator anew", 0.9, fatal=True)
+            return Break(
+                "Dynamo calls this comprehension after the break, and cannot make its iterator anew", 0.9, fatal=True
+            )
         views = VIEWS if context.torch >= (2, 13) else ()
         if not event.args or not any(_is_lost(m, views) for m in members(event.args[0])):
             return None

@@ -75,7 +75,9 @@ best(torch.ones(2))
         given = [*event.args, *(value for name, value in event.kwargs.items() if name == "default")]
         if all(_is_constant(value) for value in given):
             return None
-        return Break(f"`{context.text(event.node)}` has a key or a default, which Dynamo's model of it does not take", 0.95)
+        return Break(
+            f"`{context.text(event.node)}` has a key or a default, which Dynamo's model of it does not take", 0.95
+        )
 
 
 def _is_constant(value: Value) -> bool:

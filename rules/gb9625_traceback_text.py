@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from gblint.rule_api import Break, Call, Context, Rule, RuleMeta
 
-
 OF_THE_CURRENT = ("traceback.format_exc", "traceback.print_exc")  # of nothing, outside an `except` block
 
 

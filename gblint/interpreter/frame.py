@@ -88,8 +88,11 @@ class Frame:
         self.nonlocal_names: set[str] = set()
 
     def push(self, block: str, loop: cst.For | cst.While | None = None, source: Value | None = None) -> None:
-        """Enter a block ("loop", "try", "user-with", "with", "lost-with", "generator", "comprehension", "function"); loop: its statement;
-        source: what it iterates."""
+        """Enter a block; loop: its statement; source: what it iterates.
+
+        Blocks are "loop", "try", "user-with", "with", "lost-with", "generator", "comprehension" and "function" (a
+        comprehension that is called).
+        """
         if loop is not None:
             self.loop_nodes.append(loop)
             self.iterated.append(source)

@@ -54,6 +54,7 @@ HELPER_DEPTH = 2  # frames below the constructor of a module that nobody is seen
 class OutOfBudget(Exception):
     """A root executed more statements than its budget; what is left of it is not analysed."""
 
+
 # What follows from a break, at the same place: a break of its own.
 AFTER_A_BREAK = ("mark:loop_iterator", "mark:comprehension_iterator", "mark:lost_manager", "mark:waiting_method")
 

@@ -40,7 +40,7 @@ def classify(machine: Machine, frame: Frame, manager: Value, node: cst.BaseExpre
 
 
 def block_of(callee: str, hard: bool) -> str:
-    """The kind of block that the body of a manager is. "lost-with": Dynamo resumes, and cannot make the manager anew."""
+    """The kind of block that the body of a manager is. "lost-with": Dynamo resumes and cannot make the manager anew."""
     if callee == "warnings.catch_warnings":
         return "lost-with"
     if callee == "contextlib.suppress":
@@ -63,7 +63,9 @@ def _by_name(machine: Machine, frame: Frame, node: cst.BaseExpression) -> tuple[
 
 def _resumable(base: str) -> bool:
     """Managers Dynamo can leave and enter again around a break: torch's own modes, and the one that does nothing."""
-    return base == "contextlib.nullcontext" or base.startswith("torch.") and not base.startswith(("torch.device", "torch.profiler"))
+    return base == "contextlib.nullcontext" or (
+        base.startswith("torch.") and not base.startswith(("torch.device", "torch.profiler"))
+    )
 
 
 def enter(machine: Machine, frame: Frame, manager: Value, node: cst.CSTNode) -> Value:
