@@ -71,8 +71,8 @@ def test_a_program_shrinks_to_what_matters() -> None:
 def test_predictions_leave_out_what_is_masked(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("programs")
     lines = (
-        "import torch\n\n@torch.compile\ndef f(x):\n    for i in range(2):\n        print(i)\n        print(x.sum().item())\n"
-        "    return x\n\nf(torch.ones(2))\n"
+        "import torch\n\n@torch.compile\ndef f(x):\n    for i in range(2):\n        print(i)\n"
+        "        print(x.sum().item())\n    return x\n\nf(torch.ones(2))\n"
     )
     (folder / "program.py").write_text(lines, encoding="utf8")
     ((_, found),) = predictions(folder).items()

@@ -770,8 +770,10 @@ BLOCKS = (
     "try:\n    {block}\nfinally:\n    STATE['done'] = True",
     "try:\n    {block}\nexcept (KeyError, RuntimeError) as error:\n    print(error)",
     "try:\n    raise KeyError({s})\nexcept KeyError:\n    {block}",
-    "match {s}:\n    case 'relu':\n        {block}\n    case 'gelu' | 'tanh':\n        {block}\n"
-    "    case _:\n        {block}",
+    (
+        "match {s}:\n    case 'relu':\n        {block}\n    case 'gelu' | 'tanh':\n        {block}\n"
+        "    case _:\n        {block}"
+    ),
     "match {n}:\n    case 1:\n        {block}\n    case n if n > 2:\n        {block}",
     "if ({=n} := {n}) > 1:\n    {block}",
     "for {=T} in {L}:\n    {loop}\nelse:\n    STATE['all'] = True",
