@@ -150,6 +150,8 @@ class Context:
     knowledge: what is known of the target torch. torch: target release as (major, minor).
     settings: torch config values found in the project, by dotted name ("torch._dynamo.config.capture_scalar_outputs").
     fullgraph: the root being run was compiled with `fullgraph=True`. declared: what is said of single functions.
+    python: minor version of Python that the code runs on, as (major, minor). handling: how many `except` blocks are
+    around what is run.
     """
 
     def __init__(
@@ -158,12 +160,15 @@ class Context:
         torch: tuple[int, int],
         settings: dict[str, str],
         declared: Declarations = NOTHING_DECLARED,
+        python: tuple[int, int] = (3, 11),
     ) -> None:
         self.knowledge = knowledge
         self.torch = torch
         self.settings = settings
         self.fullgraph = False
         self.declared = declared
+        self.python = python
+        self.handling = 0
 
     def enabled(self, setting: str) -> bool:
         """True if a boolean torch setting is switched on in the project ("capture_scalar_outputs"), or comes with

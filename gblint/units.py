@@ -235,7 +235,9 @@ class Worker:
             knowledge = load(self.settings.target_torch)
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
             rules = [rule() for rule in load_rules() if rule.meta.code_in((major, minor))]
-            context = Context(knowledge, (major, minor), {}, Declarations(self.settings.functions))
+            python = tuple(int(p) for p in self.settings.python.split(".")[:2])
+            declared = Declarations(self.settings.functions)
+            context = Context(knowledge, (major, minor), {}, declared, (python[0], python[1]))
             table, forest = RuleTable(rules, knowledge), Forest()
             summaries: Summaries | None = None
             for _ in range(SUMMARY_LEVELS):

@@ -99,7 +99,8 @@ def shared(x):
     scale = 2.0
     other = x + 1
     def scaled():
-        return x * scale
+        other = x * scale
+        return other
     y = scaled()
     del other
     return y + 1

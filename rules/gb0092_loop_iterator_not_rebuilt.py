@@ -23,9 +23,10 @@ Limits:
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Call, Context, Instance, Rule, RuleMeta, Sequence, Stream, Value, members
+from gblint.rule_api import Break, Call, Context, Instance, Mapping, Rule, RuleMeta, Sequence, Stream, Value, members
 
 VIEWS = ("dict_items", "dict_values")
+KEYS = ("dict_keys",)
 CONTAINERS = ("torch.nn.ModuleList", "torch.nn.Sequential")
 
 
@@ -42,7 +43,7 @@ class LoopIteratorNotRebuilt(Rule):
         renamed=(("<2.13", "GB0156"),),
         confidence=0.8,
     )
-    calls = ("mark:loop_iterator",)
+    calls = ("mark:loop_iterator", "mark:comprehension_iterator", "mark:lost_manager")
     BREAKS = (
         """
 import torch
@@ -106,10 +107,25 @@ every([torch.ones(2), torch.zeros(2)])
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
+        if event.callee == "mark:lost_manager":
+            return Break("after the break Dynamo cannot make the manager of this block anew", 0.9, fatal=True)
+        if event.callee == "mark:comprehension_iterator":
+            if not any(_is_view(m) for m in members(event.args[0])):
+                return None
+            return Break(
+                "Dynamo calls this comprehension after the break, and cannot make its iterator anew", 0.9, fatal=True
+            )
         views = VIEWS if context.torch >= (2, 13) else ()
         if not event.args or not any(_is_lost(m, views) for m in members(event.args[0])):
             return None
         return Break("Dynamo resumes in this loop after the break, and cannot make its iterator anew", 0.9, fatal=True)
+
+
+def _is_view(value: Value) -> bool:
+    """Whether iterating a value in a comprehension gives an iterator that is lost: over a dict, or modules."""
+    if isinstance(value, Instance):
+        return value.base in CONTAINERS
+    return isinstance(value, Mapping) or (isinstance(value, Stream) and value.kind in (*VIEWS, *KEYS))
 
 
 def _is_lost(value: Value, views: tuple[str, ...]) -> bool:

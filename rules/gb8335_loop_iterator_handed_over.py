@@ -40,7 +40,7 @@ class LoopCounterHandedOver(Rule):
         torch=">=2.11",
         confidence=0.8,
     )
-    calls = ("mark:loop_iterator",)
+    calls = ("mark:loop_iterator", "mark:comprehension_iterator")
     BREAKS = (
         """
 import torch

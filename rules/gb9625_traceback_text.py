@@ -24,6 +24,8 @@ from __future__ import annotations
 
 from gblint.rule_api import Break, Call, Context, Rule, RuleMeta
 
+OF_THE_CURRENT = ("traceback.format_exc", "traceback.print_exc")  # of nothing, outside an `except` block
+
 
 class TracebackText(Rule):
     """Formatting of tracebacks."""
@@ -69,6 +71,7 @@ shown(torch.ones(2))
     CLEAN = (
         """
 import sys
+import traceback
 import torch
 
 @torch.compile
@@ -78,7 +81,8 @@ def run(x):
     except ValueError as error:
         text = str(error)
         found = sys.exc_info() is not None and error.__traceback__ is not None
-    return x * len(text) if found else x
+    none = traceback.format_exc()
+    return x * len(text) if found else x * len(none)
 
 run(torch.ones(2))
 """,
@@ -102,4 +106,6 @@ run(torch.ones(2), Reporter())
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
+        if event.callee in OF_THE_CURRENT and not context.handling:
+            return None
         return Break(f"`{context.text(event.node)}` needs positions that a traced exception does not have", 0.9)

@@ -1,8 +1,8 @@
 """The process that runs programs under Dynamo: torch is imported once, each program runs in a fork.
 
 `python -m gblint.devtools.dynamo_host` reads one `Request` a line (JSON) from stdin and writes one
-`Answer` a line to stdout, in the order in which programs end. Arguments are programs to run first, in the process itself.
-`DynamoRunner` starts it.
+`Answer` a line to stdout, in the order in which programs end. Arguments are programs to
+run first, in the process itself. `DynamoRunner` starts it.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ UNNUMBERED = "GB????"  # stands for the id of a break that Dynamo gave none
 
 class Request(msgspec.Struct, frozen=True):
     """Run the file `path`; `key` comes back with the answer; `limit` is in seconds; eager: with Dynamo off;
-    digest: note what the statements of the main program give; rows: run it before with Dynamo off, and note what runs."""
+    digest: note what the statements of the main program give; rows: run it before with Dynamo off, and
+    note what runs."""
 
     key: int
     path: str

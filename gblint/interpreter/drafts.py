@@ -121,6 +121,7 @@ class Drafts:
             if drops and certainty >= SURE and current.guards == guards:  # else the caller falls in some runs only
                 current.fallen = draft
             falls = falls or drops
+            current.splits += certainty >= SURE and not drops
             if certainty >= SURE and not falls and not current.guards:
                 _hand_over(current)
             if current.starts:

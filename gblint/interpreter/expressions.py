@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from gblint.interpreter import attributes, conditions, failures, subscripts, tensors
-from gblint.interpreter.events import Format, Globals, Iterate, Operator
+from gblint.interpreter.events import Call, Format, Globals, Iterate, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.source import code
 from gblint.interpreter.values import (
@@ -502,10 +502,17 @@ def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
     if not node.args and func.__class__ is cst.Name and func.value == "super":
         return super_value(machine, frame)
     callee = evaluate(machine, frame, func)
+    splits = frame.splits
     args, kwargs, opaque = call_arguments(machine, frame, node.args)
     if isinstance(callee, Unknown | Plain):
         return unknown_call(machine, frame, callee, args, kwargs, node)
-    return machine.call(frame, callee, args, kwargs, node, opaque)
+    if frame.splits > splits and frame.fallen is None:
+        machine.emit_waiting(frame, callee, node)
+    splits = frame.splits
+    value = machine.call(frame, callee, args, kwargs, node, opaque)
+    if frame.splits > splits:
+        machine.emit_lost_manager(frame, node)
+    return value
 
 
 def super_value(machine: Machine, frame: Frame) -> Value:
@@ -588,23 +595,33 @@ def _subscript(machine: Machine, frame: Frame, node: cst.Subscript) -> Value:
 
 
 def _comprehension(machine: Machine, frame: Frame, node: Any, element: Callable[[], None]) -> None:
-    """Run the loops of a comprehension; `element` evaluates and keeps one element."""
+    """Run the loops of a comprehension; `element` evaluates and keeps one element.
+
+    Up to Python 3.11 its body is a function that is called with the outermost iterator, so that the frame can be split
+    round that call; since 3.12 it is a loop of the frame. A generator expression is a generator in any case.
+    """
     outer = frame.env
+    source = evaluate(machine, frame, node.for_in.iter)
+    called = machine.context.python < (3, 12) and not isinstance(node, cst.GeneratorExp)
+    splits = frame.splits
     frame.env = Environment({}, outer)
-    frame.push("comprehension")
+    frame.push("function" if called else "comprehension")
     frame.loops += 1
     try:
-        _comprehension_loop(machine, frame, node.for_in, element)
+        _comprehension_loop(machine, frame, node.for_in, source, element)
     finally:
         frame.loops -= 1
         frame.pop()
         frame.env = outer
+    if called and frame.splits > splits and frame.fallen is None:
+        machine.emit_call(frame, Call(node, "mark:comprehension_iterator", [source]))
 
 
-def _comprehension_loop(machine: Machine, frame: Frame, clause: cst.CompFor, element: Callable[[], None]) -> None:
+def _comprehension_loop(
+    machine: Machine, frame: Frame, clause: cst.CompFor, source: Value, element: Callable[[], None]
+) -> None:
     from gblint.interpreter.statements import assign
 
-    source = evaluate(machine, frame, clause.iter)
     found = iterate(machine, frame, source, clause.iter)
     values = (
         found
@@ -628,7 +645,8 @@ def _comprehension_loop(machine: Machine, frame: Frame, clause: cst.CompFor, ele
 
         def inner() -> None:
             if clause.inner_for_in is not None:
-                _comprehension_loop(machine, frame, clause.inner_for_in, element)
+                inner_source = evaluate(machine, frame, clause.inner_for_in.iter)
+                _comprehension_loop(machine, frame, clause.inner_for_in, inner_source, element)
             else:
                 element()
 

@@ -32,6 +32,7 @@ class Frame:
     changed_dict: whether code compiled with this frame has changed a dict from outside (`outside` of the dict).
     unfilled: variables that may still be None, since their default is filled in by code that is not compiled only.
     finals: `finally` blocks around the current statement.
+    splits: how often a likely break has split it so far.
     loops: nested loops around the current statement, those of the callers included.
     """
 
@@ -39,7 +40,7 @@ class Frame:
         "blocks", "call_node", "caller", "changed_dict", "chunk", "depth", "eager", "env", "facts", "fallen", "finals",
         "function", "given", "global_names",
         "guards", "hard", "helpers", "inline", "iterated", "loop_exits", "loop_nodes", "loops", "module",
-        "nonlocal_names", "pure", "returns", "starts", "traced", "unfilled", "unlikely", "yields",
+        "nonlocal_names", "pure", "returns", "splits", "starts", "traced", "unfilled", "unlikely", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +79,7 @@ class Frame:
         self.facts: dict[str, Value] = {}
         self.fallen: object | None = None
         self.returns: list[Value] = []
+        self.splits = 0
         self.yields: list[Value] = []
         self.loop_exits: list[list[dict[str, Value]]] = []
         self.loop_nodes: list[cst.For | cst.While] = []
@@ -86,8 +88,11 @@ class Frame:
         self.nonlocal_names: set[str] = set()
 
     def push(self, block: str, loop: cst.For | cst.While | None = None, source: Value | None = None) -> None:
-        """Enter a block ("loop", "try", "user-with", "with", "generator", "comprehension"); loop: its statement;
-        source: what it iterates."""
+        """Enter a block; loop: its statement; source: what it iterates.
+
+        Blocks are "loop", "try", "user-with", "with", "lost-with", "generator", "comprehension" and "function" (a
+        comprehension that is called).
+        """
         if loop is not None:
             self.loop_nodes.append(loop)
             self.iterated.append(source)

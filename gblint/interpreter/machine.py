@@ -33,6 +33,7 @@ from gblint.interpreter.values import (
     Union,
     Unknown,
     Value,
+    as_tensor,
     join_all,
 )
 from gblint.knowledge import Knowledge
@@ -52,6 +53,10 @@ HELPER_DEPTH = 2  # frames below the constructor of a module that nobody is seen
 
 class OutOfBudget(Exception):
     """A root executed more statements than its budget; what is left of it is not analysed."""
+
+
+# What follows from a break, at the same place: a break of its own.
+AFTER_A_BREAK = ("mark:loop_iterator", "mark:comprehension_iterator", "mark:lost_manager", "mark:waiting_method")
 
 
 class Memo:
@@ -186,7 +191,8 @@ class Machine:
         if not frame.traced:
             return None
         entries = self.table.for_callee(event.callee)
-        return self._ask(frame, "call", entries, event) if entries else None
+        kind = event.callee if event.callee in AFTER_A_BREAK else "call"
+        return self._ask(frame, kind, entries, event) if entries else None
 
     def listens(self, frame: Frame, kind: str) -> bool:
         """False if no rule would hear such an event, so that it need not be made."""
@@ -213,8 +219,10 @@ class Machine:
                 best, chosen = answer, rule
         if best is not None and chosen is not None:
             draft = self.drafts.record(self, frame, chosen, best, best.node or event.node, kind)
-            if frame.iterated and draft.consequence == "splits-graph" and draft.certainty >= SURE:
-                self._hand_over(frame, draft.node)
+            if draft.consequence == "splits-graph" and draft.certainty >= SURE:
+                if frame.iterated:
+                    self._hand_over(frame, draft.node)
+                self.emit_lost_manager(frame, draft.node)
         return best
 
     def _hand_over(self, frame: Frame, node: cst.CSTNode) -> None:
@@ -222,6 +230,18 @@ class Machine:
         source = frame.iterated[-1]
         if source is not None:
             self.emit_call(frame, Call(node, "mark:loop_iterator", [source]))
+
+    def emit_waiting(self, frame: Frame, callee: Value, node: cst.CSTNode) -> None:
+        """Tell the rules of a method of a tensor in whose arguments the frame was split: it waits to be called."""
+        if isinstance(callee, Bound) and isinstance(callee.function, External) and as_tensor(callee.receiver):
+            name = self.knowledge.canonical(callee.function.dotted)
+            if name.startswith("torch.Tensor."):
+                self.emit_call(frame, Call(node, "mark:waiting_method", [], {}, callee.receiver, name=name))
+
+    def emit_lost_manager(self, frame: Frame, node: cst.CSTNode) -> None:
+        """Tell the rules that the frame was split within a manager that Dynamo cannot make anew."""
+        if "lost-with" in frame.blocks and frame.fallen is None:
+            self.emit_call(frame, Call(node, "mark:lost_manager"))
 
     # -- calling -----------------------------------------------------------------------------------------------
 

@@ -39,6 +39,15 @@ def classify(machine: Machine, frame: Frame, manager: Value, node: cst.BaseExpre
     return _by_name(machine, frame, node)
 
 
+def block_of(callee: str, hard: bool) -> str:
+    """The kind of block that the body of a manager is. "lost-with": Dynamo resumes and cannot make the manager anew."""
+    if callee == "warnings.catch_warnings":
+        return "lost-with"
+    if callee == "contextlib.suppress":
+        return "try"
+    return "user-with" if hard else "with"
+
+
 def _by_name(machine: Machine, frame: Frame, node: cst.BaseExpression) -> tuple[str, bool]:
     """The same for a manager that is not known itself, by the library function that made it."""
     if not isinstance(node, cst.Call):
@@ -53,8 +62,10 @@ def _by_name(machine: Machine, frame: Frame, node: cst.BaseExpression) -> tuple[
 
 
 def _resumable(base: str) -> bool:
-    """Managers Dynamo can leave and enter again around a break: torch's own modes."""
-    return base.startswith("torch.") and not base.startswith(("torch.device", "torch.profiler"))
+    """Managers Dynamo can leave and enter again around a break: torch's own modes, and the one that does nothing."""
+    return base == "contextlib.nullcontext" or (
+        base.startswith("torch.") and not base.startswith(("torch.device", "torch.profiler"))
+    )
 
 
 def enter(machine: Machine, frame: Frame, manager: Value, node: cst.CSTNode) -> Value:

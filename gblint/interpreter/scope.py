@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from gblint.interpreter.walk import walk, walk_scope
+from gblint.interpreter.walk import walk_scope
 
 
 class Scope:
@@ -25,9 +25,19 @@ class Scope:
             bound - looped - {n for loop in nodes if isinstance(loop, cst.For) for n in _names(loop.target)}
         )
         nested = [n for n in nodes if isinstance(n, cst.FunctionDef | cst.Lambda)]
-        self.cells = {n.value for inner in nested for n in walk(inner.body) if isinstance(n, cst.Name)} & (
-            bound | _parameters(node)
-        )
+        self.cells = {name for inner in nested for name in _free(inner)} & (bound | _parameters(node))
+
+
+def _free(node: cst.FunctionDef | cst.Lambda) -> set[str]:
+    """The names that a function uses and does not bind itself."""
+    nodes = list(walk_scope([node.body]))
+    used = {n.value for n in nodes if isinstance(n, cst.Name)}
+    for inner in nodes:
+        if isinstance(inner, cst.FunctionDef | cst.Lambda):
+            used |= _free(inner)
+    shared = {item.name.value for n in nodes if isinstance(n, cst.Nonlocal) for item in n.names}
+    loops = {name for n in nodes if isinstance(n, cst.For) for name in _names(n.target)}
+    return used - ((set(_bound(nodes)) | loops | _parameters(node)) - shared)
 
 
 def _bound(nodes: list[cst.CSTNode]) -> Iterator[str]:

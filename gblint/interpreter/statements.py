@@ -582,6 +582,7 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
                 ends.append(frame.snapshot())
         middle = join_names(before[0], frame.env.names)
         frame.guards += 1
+        machine.context.handling += 1
         try:
             for handler in node.handlers:
                 frame.restore((dict(middle), {}, frame.fallen))
@@ -593,6 +594,7 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
                     ends.append(frame.snapshot())
         finally:
             frame.guards -= 1
+            machine.context.handling -= 1
     finally:
         frame.pop()
         if node.finalbody is not None:
@@ -616,7 +618,7 @@ def _with(machine: Machine, frame: Frame, node: cst.With) -> bool:
             if machine.listens(frame, "enter"):
                 machine.emit(frame, "enter", Enter(item.item, callee, manager))
             entered = managers.enter(machine, frame, manager, item.item)
-            frame.push("try" if callee == "contextlib.suppress" else "user-with" if hard else "with")
+            frame.push(managers.block_of(callee, hard))
             pushed += 1
             machine.no_grad += callee in NO_GRAD
             graded += callee in NO_GRAD

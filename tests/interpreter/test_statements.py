@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from gblint.analysis import Settings
 from gblint.interpreter.values import Const, Sequence, Tensor, Union
 from tests.interpreter.programs import Analyst, kinds
 
@@ -289,12 +292,16 @@ def test_comprehensions(analyst: Analyst) -> None:
     assert kinds(values) == ["tensor"] * 4 + ["Plain", "tensor", "tensor", "Const", "Const"]
 
 
-def test_a_break_in_a_comprehension_drops_the_frame(analyst: Analyst) -> None:
-    analyst.check("""
+@pytest.mark.parametrize(("python", "what"), [("3.11", "splits"), ("3.12", "falls")])
+def test_a_break_in_a_comprehension_drops_the_frame_where_it_is_inlined(
+    analyst: Analyst, python: str, what: str
+) -> None:
+    text = """
         @torch.compile
         def f(x: Tensor, others: list[Tensor]):
-            return [y for y in others if y.sum() > 0]  # falls
-    """)
+            return [y for y in others if y.sum() > 0]  # WHAT
+    """
+    analyst.check(text.replace("WHAT", what), settings=Settings(python=python))
 
 
 def test_globals_and_nonlocals(analyst: Analyst) -> None:

@@ -1,8 +1,8 @@
 """Generate programs, run them under Dynamo and hold gblint's predictions against what happens.
 
-    python -m gblint.devtools.generated --seeds 0:500                 # disagreement, by kind
-    python -m gblint.devtools.generated --seeds 0:5000 --log FILE     # what has run once is not run again
-    python -m gblint.devtools.generated --seeds 7 --shrink            # the smallest programs that show each kind
+python -m gblint.devtools.generated --seeds 0:500                 # disagreement, by kind
+python -m gblint.devtools.generated --seeds 0:5000 --log FILE     # what has run once is not run again
+python -m gblint.devtools.generated --seeds 7 --shrink            # the smallest programs that show each kind
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ import msgspec
 from gblint.devtools.dynamo import DynamoRunner
 from gblint.devtools.generated.grammar import program
 from gblint.devtools.generated.judging import LIMIT, Verdict, observations, verdicts
+from gblint.devtools.generated.mending import Mended, mended, table_of
 from gblint.devtools.generated.shrinking import shrunk
 from gblint.devtools.observed import Observed
 
 BATCH = 50
+WARM_UP = 8  # programs that run before the processes of the others are forked
 
 
 def seeds_in(text: str) -> list[int]:
@@ -36,19 +38,19 @@ class Logged(msgspec.Struct):
     observed: Observed
 
 
-def judged(seeds: Sequence[int], log: Path | None, runner: DynamoRunner) -> Iterator[Verdict]:
-    """A verdict for each seed, in order. What is in the log has run already; what runs is added to it."""
+def observed_in(seeds: Sequence[int], log: Path | None, runner: DynamoRunner) -> Iterator[dict[int, Observed]]:
+    """What the programs of the seeds did, in batches. What is in the log has run already; what runs is added to it."""
     decoder = msgspec.json.Decoder(Logged)
     lines = log.read_bytes().splitlines() if log and log.exists() else []
     known = {one.seed: one.observed for one in map(decoder.decode, lines)}
     for start in range(0, len(seeds), BATCH):
-        batch = {seed: program(seed) for seed in seeds[start : start + BATCH]}
-        for seed, observed in observations({s: t for s, t in batch.items() if s not in known}, runner):
+        batch = seeds[start : start + BATCH]
+        for seed, observed in observations({s: program(s) for s in batch if s not in known}, runner):
             known[seed] = observed
             if log:
                 with log.open("ab") as file:
                     file.write(msgspec.json.encode(Logged(seed, observed)) + b"\n")
-        yield from verdicts(batch, known)
+        yield {seed: known[seed] for seed in batch}
 
 
 def table(results: list[Verdict]) -> Iterator[str]:
@@ -89,19 +91,28 @@ def shrink(seed: int, kind: str, runner: DynamoRunner) -> str:
 
 @click.command(help=__doc__)
 @click.option("--seeds", default="0:200", help="A seed, or FIRST:LAST.")
-@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), help="Where what the programs did is kept, a line each.")
+@click.option(
+    "--log", type=click.Path(dir_okay=False, path_type=Path), help="Where what the programs did is kept, a line each."
+)
+@click.option("--repair", type=click.Choice(["safe", "unsafe"]), help="Repair the programs and run them again.")
 @click.option("--shrink", "shrinking", is_flag=True, help="Print the smallest program for each disagreement.")
 @click.option("--show", is_flag=True, help="Print the disagreements of each program.")
-def main(seeds: str, log: Path | None, shrinking: bool, show: bool) -> None:
+def main(seeds: str, log: Path | None, repair: str | None, shrinking: bool, show: bool) -> None:
     results: list[Verdict] = []
-    with DynamoRunner(limit=LIMIT, warm_up=map(program, range(1, 9))) as runner:
-        for one in judged(seeds_in(seeds), log, runner):
-            results.append(one)
-            if show and (one.kinds or one.invalid):
-                print(one.seed, "missed", one.missed, "false", one.false, one.invalid)
-            for kind in sorted(one.kinds) if shrinking else ():
-                print(f"# seed {one.seed}: {kind}\n{shrink(one.seed, kind, runner)}\n")
-    print("\n".join(table(results)))
+    repaired: list[Mended] = []
+    with DynamoRunner(limit=LIMIT, warm_up=map(program, range(WARM_UP))) as runner:
+        for observed in observed_in(seeds_in(seeds), log, runner):
+            programs = {seed: program(seed) for seed in observed}
+            if repair:
+                repaired += mended(programs, observed, repair == "unsafe", runner)
+                continue
+            for one in verdicts(programs, observed):
+                results.append(one)
+                if show and (one.kinds or one.invalid):
+                    print(one.seed, "missed", one.missed, "false", one.false, one.invalid)
+                for kind in sorted(one.kinds) if shrinking else ():
+                    print(f"# seed {one.seed}: {kind}\n{shrink(one.seed, kind, runner)}\n")
+    print("\n".join(table_of(repaired) if repair else table(results)))
 
 
 if __name__ == "__main__":

@@ -22,11 +22,19 @@ RESULTS = ("T", "T", "T", "S", "S", "R", "V", "O", "L", "P", "K", "n", "f", "b")
 PARAMETERS = ("T", "T", "V", "S", "I", "M", "O", "L", "K", "n", "n", "f", "b", "s", "N")
 DEFAULTS = {"n": "2", "f": "0.5", "b": "False", "s": "'relu'", "O": "None"}
 INPUTS = {
-    "T": "torch.randn(4, 8)", "V": "torch.randn(8)", "S": "torch.randn(())", "I": "torch.randint(0, 4, (4,))",
-    "M": "torch.rand(4, 8) > 0.5", "L": "[torch.randn(4, 8), torch.randn(4, 8)]", "R": "torch.randn(4)",
-    "K": "{'a': torch.randn(4, 8), 'b': torch.randn(4, 8)}", "N": "[1, 2]", "Q": "torch.rand(4) > 0.5",
-    "B": "torch.rand(()) > 0.5", "P": "(torch.randn(4, 8), torch.randn(()))",
-}  # fmt: skip
+    "T": "torch.randn(4, 8)",
+    "V": "torch.randn(8)",
+    "S": "torch.randn(())",
+    "I": "torch.randint(0, 4, (4,))",
+    "M": "torch.rand(4, 8) > 0.5",
+    "L": "[torch.randn(4, 8), torch.randn(4, 8)]",
+    "R": "torch.randn(4)",
+    "K": "{'a': torch.randn(4, 8), 'b': torch.randn(4, 8)}",
+    "N": "[1, 2]",
+    "Q": "torch.rand(4) > 0.5",
+    "B": "torch.rand(()) > 0.5",
+    "P": "(torch.randn(4, 8), torch.randn(()))",
+}
 
 
 class Missing(Exception):
@@ -199,11 +207,21 @@ class Writer:
     def call(self, name: str, parameters: list[tuple[str, str, str]]) -> str:
         """The template of a call: what has a default is given by keyword, or not at all."""
         words = [f"{{{kind}}}" for kind, _, default in parameters if not default]
-        words += [f"{param}={{{kind}}}" for kind, param, default in parameters if default and self.random.random() < 0.6]
+        words += [
+            f"{param}={{{kind}}}" for kind, param, default in parameters if default and self.random.random() < 0.6
+        ]
         return f"{name}({', '.join(words)})"
 
-    def function(self, name: str, result: str, atoms: dict[str, list[str]], size: int, forms: Sequence[str] = (),
-                 method: bool = False, least: int = 0) -> tuple[list[str], str, list[tuple[str, str, str]]]:  # fmt: skip
+    def function(
+        self,
+        name: str,
+        result: str,
+        atoms: dict[str, list[str]],
+        size: int,
+        forms: Sequence[str] = (),
+        method: bool = False,
+        least: int = 0,
+    ) -> tuple[list[str], str, list[tuple[str, str, str]]]:
         """A function or method: its lines, the template of a call of it, its parameters."""
         parameters = self.parameters(least)
         scope = Scope(result, atoms, forms)
@@ -257,25 +275,53 @@ class Writer:
 # What a module may have: the line of its __init__, the type and template of an expression that uses it (or no type and
 # a statement).
 MEMBERS = (
-    ("self.fc = nn.Linear(8, 8)", "T", "self.fc({T})"), ("self.norm = nn.LayerNorm(8)", "T", "self.norm({T})"),
-    ("self.act = nn.GELU()", "T", "self.act({T})"), ("self.drop = nn.Dropout(0.0)", "T", "self.drop({T})"),
+    ("self.fc = nn.Linear(8, 8)", "T", "self.fc({T})"),
+    ("self.norm = nn.LayerNorm(8)", "T", "self.norm({T})"),
+    ("self.act = nn.GELU()", "T", "self.act({T})"),
+    ("self.drop = nn.Dropout(0.0)", "T", "self.drop({T})"),
     ("self.blocks = nn.ModuleList([BLOCK for _ in range(2)])", "", "for block in self.blocks:\n    {$T} = block({$T})"),
-    ("self.layers = nn.ModuleList([BLOCK])", "", "for i, layer in enumerate(self.layers):\n    {$T} = layer({$T})\n    {loop}"),
+    (
+        "self.layers = nn.ModuleList([BLOCK])",
+        "",
+        "for i, layer in enumerate(self.layers):\n    {$T} = layer({$T})\n    {loop}",
+    ),
     ("self.heads = nn.ModuleDict({'one': BLOCK})", "T", "self.heads['one']({T})"),
-    ("self.seq = nn.Sequential(nn.Linear(8, 8), nn.ReLU())", "T", "self.seq({T})"), ("self.block = BLOCK", "T", "self.block({T})"),
-    ("self.register_buffer('bias', torch.ones(8))", "V", "self.bias"), ("self.weight = nn.Parameter(torch.ones(8))", "V", "self.weight"),
-    ("self.register_buffer('steps_done', torch.zeros(()))", "", "self.steps_done += 1"), ("self.register_buffer('limit', torch.tensor(3.0))", "S", "self.limit"),
-    ("self.scale = 0.5", "f", "self.scale"), ("self.steps = 2", "n", "self.steps"), ("self.deep = True", "b", "self.deep"),
-    ("self.mode = 'gelu'", "s", "self.mode"), ("self.last = None", "", "self.last = {T}"), ("self.calls = 0", "", "self.calls += 1"),
-    ("self.cache = {}", "", "self.cache['x'] = {T}"), ("self.extra = None", "O", "self.extra"), ("self.sizes = [1, 2]", "N", "self.sizes"),
-    ("self.activation = torch.tanh", "T", "self.activation({T})"), ("self.log = []", "", "self.log.append({n})"), ("self.seen = None", "", "self.seen = {n}"),
-    ("self.hits = 0", "", "if self.training:\n    self.hits += 1"), ("self.training_only = True", "b", "self.training"),
-    ("self.window = torch.zeros(4, 8)", "T", "self.window"), ("self.register_buffer('best', torch.tensor(0.0))", "", "self.best = torch.maximum(self.best, {S}.detach())"),
-    ("self.total = 0.0", "", "self.total = self.total + {S}.detach()"), ("self.table = nn.Embedding(4, 8)", "T", "self.table({I})"),
-    ("self.conv = nn.Conv1d(4, 4, 1)", "T", "self.conv({T})"), ("self.bn = nn.BatchNorm1d(8)", "T", "self.bn({T})"), ("self.rnn = nn.GRUCell(8, 8)", "T", "self.rnn({T})"),
-    ("self.config = config", "f", "self.config.scale"), ("self.tail = nn.Identity()", "T", "self.tail({T})"), ("self.gates = nn.ParameterList([torch.ones(8)])", "V", "self.gates[0]"),
-    ("self.hooked = nn.Linear(8, 8)\n        self.hooked.register_forward_hook(lambda m, i, o: o * 2)", "T", "self.hooked({T})"),
-)  # fmt: skip
+    ("self.seq = nn.Sequential(nn.Linear(8, 8), nn.ReLU())", "T", "self.seq({T})"),
+    ("self.block = BLOCK", "T", "self.block({T})"),
+    ("self.register_buffer('bias', torch.ones(8))", "V", "self.bias"),
+    ("self.weight = nn.Parameter(torch.ones(8))", "V", "self.weight"),
+    ("self.register_buffer('steps_done', torch.zeros(()))", "", "self.steps_done += 1"),
+    ("self.register_buffer('limit', torch.tensor(3.0))", "S", "self.limit"),
+    ("self.scale = 0.5", "f", "self.scale"),
+    ("self.steps = 2", "n", "self.steps"),
+    ("self.deep = True", "b", "self.deep"),
+    ("self.mode = 'gelu'", "s", "self.mode"),
+    ("self.last = None", "", "self.last = {T}"),
+    ("self.calls = 0", "", "self.calls += 1"),
+    ("self.cache = {}", "", "self.cache['x'] = {T}"),
+    ("self.extra = None", "O", "self.extra"),
+    ("self.sizes = [1, 2]", "N", "self.sizes"),
+    ("self.activation = torch.tanh", "T", "self.activation({T})"),
+    ("self.log = []", "", "self.log.append({n})"),
+    ("self.seen = None", "", "self.seen = {n}"),
+    ("self.hits = 0", "", "if self.training:\n    self.hits += 1"),
+    ("self.training_only = True", "b", "self.training"),
+    ("self.window = torch.zeros(4, 8)", "T", "self.window"),
+    ("self.register_buffer('best', torch.tensor(0.0))", "", "self.best = torch.maximum(self.best, {S}.detach())"),
+    ("self.total = 0.0", "", "self.total = self.total + {S}.detach()"),
+    ("self.table = nn.Embedding(4, 8)", "T", "self.table({I})"),
+    ("self.conv = nn.Conv1d(4, 4, 1)", "T", "self.conv({T})"),
+    ("self.bn = nn.BatchNorm1d(8)", "T", "self.bn({T})"),
+    ("self.rnn = nn.GRUCell(8, 8)", "T", "self.rnn({T})"),
+    ("self.config = config", "f", "self.config.scale"),
+    ("self.tail = nn.Identity()", "T", "self.tail({T})"),
+    ("self.gates = nn.ParameterList([torch.ones(8)])", "V", "self.gates[0]"),
+    (
+        "self.hooked = nn.Linear(8, 8)\n        self.hooked.register_forward_hook(lambda m, i, o: o * 2)",
+        "T",
+        "self.hooked({T})",
+    ),
+)
 
 
 def rebinding(lines: list[str], outer: list[str]) -> list[str]:

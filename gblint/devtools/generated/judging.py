@@ -13,7 +13,7 @@ from gblint.devtools.accuracy import Predicted, from_finding
 from gblint.devtools.dynamo import DynamoRunner
 from gblint.devtools.observed import Observed
 
-LIMIT = 20.0  # seconds that a program may run
+LIMIT = 8.0  # seconds that a program may run; some loop for ever
 
 
 class Verdict(msgspec.Struct):

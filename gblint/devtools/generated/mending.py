@@ -31,7 +31,7 @@ class Mended(msgspec.Struct):
 def mended(
     programs: Mapping[int, str], observed: Mapping[int, Observed], unsafe: bool, runner: DynamoRunner
 ) -> Iterator[Mended]:
-    """Repair programs, given by seed with what they did as they are, and run what was repaired, with Dynamo and without."""
+    """Repair programs, given by seed with what they did as they are; run what was repaired, with Dynamo and without."""
     with tempfile.TemporaryDirectory(prefix="gblint-generated-") as folder:
         for seed, text in programs.items():
             before = observed[seed]

@@ -1,6 +1,6 @@
 """What every generated program starts with: imports, and a few definitions that its statements may use."""
 
-PRELUDE = '''\
+PRELUDE = """\
 import contextlib
 import copy
 import gc
@@ -115,4 +115,4 @@ def total(value):
     return value
 
 
-'''
+"""

@@ -10,7 +10,7 @@ Holds = Callable[[str], bool]
 
 
 def shrunk(text: str, holds: Holds, tries: int = 400) -> str:
-    """The smallest program found of which `holds` is true, as it is of `text`. tries: how many it may be asked about."""
+    """The smallest program found of which `holds` is true, as it is of `text`; it is asked `tries` times at most."""
     best, left = ast.unparse(ast.parse(text)), tries
     smaller = True
     while smaller:
