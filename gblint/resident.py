@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from gblint.analysis import Analysis, Interrupted, Progress, Settings
 from gblint.discovery import Extent, Project, load_project, looked_at
 from gblint.engine import Engine, undisturbed
-from gblint.index.cache import IndexCache
+from gblint.index.cache import IndexCache, MemoryCache
 from gblint.index.live import Change, LiveProject, Stamp, stamp
 from gblint.twins import traits
 from gblint.units import Plan, UnitResult, Worker, settings_in
@@ -225,7 +225,7 @@ class LiveEngine(Engine):
         self, project_files: list[Path], settings: Settings, cache_dir: Path | None, overlay: Mapping[Path, bytes]
     ) -> None:
         self.settings = settings
-        self.cache = IndexCache(cache_dir) if cache_dir is not None else None
+        self.cache = IndexCache(cache_dir) if cache_dir is not None else MemoryCache() if settings.jobs > 1 else None
         self.project = LiveProject(project_files, [Path(p) for p in settings.search_paths], self.cache, overlay)
         self.worker = LiveWorker(self.project, settings)
         self.effort = REPAIRS

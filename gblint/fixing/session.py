@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import tempfile
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable
@@ -71,10 +70,7 @@ class Repaired(msgspec.Struct):
 
 def repair(options: Options, choice: Choice, progress: Progress | None = None) -> Repaired:
     """Make the wanted repairs in memory until none is left that helps. Raises GblintError as `check` does."""
-    with tempfile.TemporaryDirectory(prefix="gblint-fix-") as scratch:
-        if options.no_cache:  # a session checks again and again: without any memory that would be slow
-            options = msgspec.structs.replace(options, no_cache=False, cache_dir=Path(scratch))
-        return _Session(options, choice, progress).run()
+    return _Session(options, choice, progress).run()
 
 
 class _Session:

@@ -97,7 +97,8 @@ class IndexCache:
 
     def load(self, digest: str, name: str, package: str) -> ModuleInfo | None:
         """The index of a content under a module name, None if there is none; its path is whatever it was."""
-        blob = self._select("indexes", _index_key(digest, name, package))
+        key = _index_key(digest, name, package)
+        blob = self._new_indexes.get(key) or self._select("indexes", key)
         if blob is None:
             return None
         try:
@@ -243,6 +244,22 @@ class IndexCache:
         except sqlite3.Error:
             connection.rollback()
             raise
+
+
+class MemoryCache(IndexCache):
+    """What lasts as long as the process: the indexes that forked processes have made, for those forked after them."""
+
+    def __init__(self) -> None:
+        super().__init__(Path())
+
+    def put(self, key: str, blob: bytes) -> None:
+        pass
+
+    def save(self) -> None:
+        pass
+
+    def _open(self) -> None:
+        self._check_process()
 
 
 def _index_key(digest: str, name: str, package: str) -> str:
