@@ -80,7 +80,7 @@ class Analysis(msgspec.Struct):
 
     calls: the calls reached from the roots, packed (see `gblint.callgraph`), one part for each unit of the analysis.
     suppressions: the silencing comments by file, of the files whose findings were wanted and that have any.
-    twins: the wanted files that others stand for (see `gblint.twins`).
+    twins: the wanted files that others stand for (see `gblint.twins`). notes: what a reader has to know, a line each.
     """
 
     findings: list[Finding]
@@ -89,6 +89,7 @@ class Analysis(msgspec.Struct):
     calls: list[bytes] = []
     suppressions: dict[str, list[Suppression]] = {}
     twins: frozenset[str] = frozenset()
+    notes: list[str] = []
 
 
 class Interrupted(BaseException):

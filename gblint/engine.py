@@ -73,6 +73,8 @@ class Engine:
                     self.cache.save()
         analysis.diagnostics += self._diagnostics(wanted)
         analysis.suppressions = {i.path: i.suppressions for i in self.infos if i.suppressions and i.path in wanted}
+        if self.cache is not None and self.cache.distrusted:
+            analysis.notes.append(f"the cache is not used: {self.cache.distrusted}")
         analysis.stats.files = len(wanted)
         analysis.twins = frozenset(spare & wanted)
         analysis.stats.twins = len(analysis.twins)
