@@ -81,7 +81,7 @@ class Analysis(msgspec.Struct):
 
     calls: the calls reached from the roots, packed (see `gblint.callgraph`), one part for each unit of the analysis.
     suppressions: the silencing comments by file, of the files whose findings were wanted and that have any.
-    twins: the wanted files that others stand for (see `gblint.twins`).
+    twins: the wanted files that others stand for (see `gblint.twins`). notes: what a reader has to know, a line each.
     causes: the root causes of all findings of the project, also in files that are not wanted (see `gblint.reach`).
     """
 
@@ -92,6 +92,7 @@ class Analysis(msgspec.Struct):
     suppressions: dict[str, list[Suppression]] = {}
     twins: frozenset[str] = frozenset()
     causes: dict[Key, Cause] = {}
+    notes: list[str] = []
 
 
 class Interrupted(BaseException):

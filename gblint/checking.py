@@ -208,6 +208,7 @@ def check(options: Options, progress: Progress | None = None, memory: Memory | N
     if options.stdin is not None:
         outcome.overlay |= {str(path): options.stdin for path in found.files}
     outcome.checked = [str(file) for file in found.files]
+    notes: list[str] = []
     for group in _groups(found, settings):
         scope, analysis = _analyse(group, options, progress, memory)
         scope.roots = analysis.stats.roots
@@ -215,12 +216,13 @@ def check(options: Options, progress: Progress | None = None, memory: Memory | N
             analysis.findings = localized(analysis.findings, scope.root)
         outcome.scopes.append(scope)
         outcome.calls += analysis.calls
+        notes += analysis.notes
         _add_stats(outcome.stats, analysis.stats)
         _Filter(settings, options, outcome).take(analysis)
     outcome.findings.sort(key=lambda f: (f.filename, f.row, f.column, f.code))
     outcome.problems.sort(key=lambda p: (p.filename, p.row, p.column, p.code))
     outcome.doubts += _doubts(outcome.scopes)
-    outcome.notes = [text for _, text in outcome.doubts]
+    outcome.notes = [*(text for _, text in outcome.doubts), *dict.fromkeys(notes)]
     return outcome
 
 

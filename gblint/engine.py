@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+INDEXED = 50  # files, between two words on progress
+
 
 def run(
     report_files: list[Path],
@@ -32,7 +34,11 @@ def run(
     overlay: Mapping[Path, bytes | None] | None = None,
 ) -> Analysis:
     """See `gblint.analysis.analyze`."""
-    return undisturbed(lambda: Engine(project_files, settings, cache_dir, overlay).analyze(report_files, progress))
+
+    def analysis() -> Analysis:
+        return Engine(project_files, settings, cache_dir, overlay, progress).analyze(report_files, progress)
+
+    return undisturbed(analysis)
 
 
 def undisturbed(action: Callable[[], T]) -> T:
@@ -50,12 +56,13 @@ class Engine:
         settings: Settings,
         cache_dir: Path | None,
         overlay: Mapping[Path, bytes | None] | None,
+        progress: Progress | None = None,
     ) -> None:
         self.settings = settings
         self.cache = IndexCache(cache_dir) if cache_dir is not None else None
         with CLOCK.stage("index the project"):
             self.project = Project(project_files, [Path(p) for p in settings.search_paths], self.cache, overlay)
-            self.infos = [self.project.info(path) for path in self.project.files]
+            self.infos = [self.project.info(path) for path in _told(self.project.files, progress)]
         self.worker = Worker(self.project, settings)
 
     def analyze(self, report_files: list[Path], progress: Progress | None) -> Analysis:
@@ -73,6 +80,8 @@ class Engine:
                     self.cache.save()
         analysis.diagnostics += self._diagnostics(wanted)
         analysis.suppressions = {i.path: i.suppressions for i in self.infos if i.suppressions and i.path in wanted}
+        if self.cache is not None and self.cache.distrusted:
+            analysis.notes.append(f"the cache is not used: {self.cache.distrusted}")
         analysis.stats.files = len(wanted)
         analysis.twins = frozenset(spare & wanted)
         analysis.stats.twins = len(analysis.twins)
@@ -179,6 +188,14 @@ class Engine:
             for i in self.infos
             if i.error and i.path in wanted
         ]
+
+
+def _told(files: list[str], progress: Progress | None) -> Iterator[str]:
+    """The files, one after the other, with a word on how far it has got."""
+    for count, path in enumerate(files, 1):
+        yield path
+        if progress is not None and count % INDEXED == 0:
+            progress(count, len(files), path)
 
 
 def _home(info: ModuleInfo) -> str:

@@ -123,6 +123,8 @@ def _cells(text: str) -> list[Cell]:
         raise NotebookError(f"is not a notebook: not valid JSON ({error.msg})", error.lineno, error.colno) from error
     except RecursionError as error:
         raise NotebookError("is not a notebook: nested too deeply") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise NotebookError(f"is not a notebook: {error}") from error
     if not isinstance(whole, dict) or not isinstance(whole.get("cells"), list):
         raise NotebookError("is not a notebook that can be read: it has no `cells`, as nbformat 4 wants them")
     if _language(whole) != "python":

@@ -86,7 +86,7 @@ class Worker:
             return None
         try:
             result = _DECODER.decode(blob)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             return None
         files, signature = result.files, result.signature
         if not self.holds(result):

@@ -1,10 +1,12 @@
-"""`check` runs nothing of what it checks and imports no torch: an audit hook, which Python itself calls, sees to that.
+"""Nothing of what is checked, repaired, drawn or served is run, and no torch is imported: an audit hook, which Python
+itself calls, sees to that.
 
 The hook lives in a process of its own, since one that is set cannot be taken off; workers inherit it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -60,15 +62,17 @@ class Seen(NamedTuple):
         return [text for event, text in self.events if event == kind]
 
 
-def watched(program: str, *arguments: str, scratch: Path) -> Seen:
-    """Run a program under the hook, in the current folder, its own folder on the path like a console script's."""
+def watched(program: str, *arguments: str, scratch: Path, said: bool = False) -> Seen:
+    """Run a program under the hook, in the current folder, its own folder on the path like a console script's.
+    said: it may tell on standard error what it has done."""
     host, log = scratch / "host.py", scratch / "events.txt"
     host.write_text(HOST)
     log.unlink(missing_ok=True)
     done = subprocess.run(
         [sys.executable, str(host), str(log), program, *arguments], capture_output=True, text=True, timeout=300
     )
-    assert [line for line in done.stderr.splitlines() if not line.startswith("gblint: warning:")] == []
+    assert "Traceback" not in done.stderr
+    assert said or [line for line in done.stderr.splitlines() if not line.startswith("gblint: warning:")] == []
     events = [line.partition("\t") for line in log.read_text("utf-8").splitlines()]
     return Seen(done.returncode, done.stdout, [(event, text) for event, _, text in events])
 
@@ -183,8 +187,57 @@ def test_nothing_of_the_checked_code_runs(traps: Path, tmp_path_factory: pytest.
     assert [path for path in writes if ".gblint_cache" not in path.parts] == []
 
 
+def nothing_ran(seen: Seen, traps: Path) -> None:
+    """Nothing of the project was run or imported, and no process was started."""
+    assert not (traps / MARKER).exists()
+    assert [name for name in seen.of("exec") if Path(name).is_relative_to(traps)] == []
+    assert [name for name in seen.of("import") if name.startswith(("trap", "spare", "conftest", "setup"))] == []
+    assert seen.of("start") == []
+
+
+OTHERS = {
+    "fix": ("fix", "--unsafe-fixes", "--roots", "modules"),
+    "check --fix": ("check", "--fix", "--roots", "modules"),
+    "fix --diff": ("fix", "--diff", "--unsafe-fixes", "-j1"),
+    "graph": ("graph", "--roots", "all"),
+    "explain": ("explain", "GB0170"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_commands_run_nothing_either(traps: Path, tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+    seen = watched(GBLINT, *OTHERS[name], scratch=tmp_path_factory.mktemp("host"), said=True)
+    assert seen.code in (0, 1)
+    nothing_ran(seen, traps)
+    allowed = {*traps.glob("spare_*.py"), traps / "trap_model.py", traps / "trap_script.py"} if "fix" in name else set()
+    writes = {Path(file) for file in seen.of("write") if Path(file).is_relative_to(traps)}
+    beside = {file for file in writes if ".gblint_cache" not in file.parts and file.suffix == ".py"}
+    assert beside <= allowed
+
+
+def test_the_server_runs_nothing(traps: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    pytest.importorskip("pygls")
+    from tests.server.editor import Editor
+
+    scratch = tmp_path_factory.mktemp("host")
+    (scratch / "host.py").write_text(HOST)
+    log = scratch / "events.txt"
+    server = [sys.executable, str(scratch / "host.py"), str(log), GBLINT, "server"]
+
+    async def session() -> None:
+        async with Editor(traps, server) as editor:
+            assert await editor.diagnostics(editor.open("trap_model.py"))
+            assert await editor.diagnostics(editor.open("spare_0.py"))
+
+    asyncio.run(session())
+    lines = [line.partition("\t") for line in log.read_text("utf-8").splitlines()]
+    nothing_ran(Seen(0, "", [(event, text) for event, _, text in lines]), traps)
+
+
 COMMANDS = [
     ("check",),
+    ("check", "--strict"),
+    ("fix", "--diff", "-q"),
     ("check", "--roots", "all", "-n"),
     ("graph",),
     ("config",),

@@ -55,7 +55,7 @@ def load(path: Path) -> Verdicts:
         if line.strip():
             try:
                 merge(found, [msgspec.json.decode(line, type=Verdict)])
-            except (msgspec.DecodeError, ValueError):  # cut off, or the marks of a merge
+            except (msgspec.DecodeError, ValueError, RecursionError):  # cut off, or the marks of a merge
                 continue
     return found
 

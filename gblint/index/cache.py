@@ -1,8 +1,9 @@
 """What gblint remembers between runs: digests by stat, indexes by content, results of the engine by key.
 
-One SQLite file per version of gblint, read row by row on demand and written in one transaction at the end. A
-cache that is damaged, locked or not writable costs time and nothing else: it is rebuilt or left alone, and
-`problem` says why.
+One SQLite file per version of gblint, read row by row on demand and written in one transaction at the end. Each row
+holds a digest of what it says and whom about: one that is damaged, or stands in another's place, is not there. A cache
+that is damaged, locked or not writable costs time and nothing else: it is rebuilt or left alone, and `problem` says
+why. One that another user can write to is not used at all.
 """
 
 # Paths are strings here: Path objects cost too much for thousands of files.
@@ -24,7 +25,7 @@ from gblint.index.model import ModuleInfo
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS files (
-    path TEXT PRIMARY KEY, mtime INT, ctime INT, size INT, digest TEXT
+    path TEXT PRIMARY KEY, mtime INT, ctime INT, size INT, digest TEXT, seal BLOB
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS indexes (key TEXT PRIMARY KEY, blob BLOB);
 CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, blob BLOB);
@@ -40,12 +41,39 @@ _Stat = tuple[int, int, int]
 Fresh = tuple[dict[str, tuple[int, int, int, str]], dict[str, bytes]]  # of files: by path; indexes: by key
 _DECODER = msgspec.msgpack.Decoder(ModuleInfo)
 _ENCODER = msgspec.msgpack.Encoder()
+_SEAL = 16  # bytes
 _ABANDONED: list[sqlite3.Connection] = []
 
 
 def content_digest(data: bytes) -> str:
     """The name of a content: 16 bytes of BLAKE2b, in hexadecimal."""
     return blake2b(data, digest_size=16).hexdigest()
+
+
+def _seal(*what: object) -> bytes:
+    """What a row is known again by."""
+    digest = blake2b(digest_size=_SEAL)
+    for each in what:
+        data = each if isinstance(each, bytes) else repr(each).encode("utf-8", "backslashreplace")
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.digest()
+
+
+def _foreign(path: Path) -> str:
+    """Why what is at a path may have been put there by somebody else, "" if it cannot. Nobody else's where there are no
+    users to tell apart (Windows), or nothing is there."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    if found.st_uid not in (os.geteuid(), 0):
+        return f"{path} belongs to another user"
+    if found.st_mode & 0o022:
+        return f"other users can write to {path}: chmod go-w makes it yours alone"
+    return ""
 
 
 def source_fingerprint(*folders: Path) -> str:
@@ -61,16 +89,16 @@ def source_fingerprint(*folders: Path) -> str:
 class IndexCache:
     """The cache in one folder; safe for several gblint processes and for use after a fork.
 
-    folder: created when something is saved, with a CACHEDIR.TAG and a .gitignore.
-    problem: why the cache is of no use, "" while it is fine.
+    folder: created when something is saved, for this user alone, with a CACHEDIR.TAG and a .gitignore.
+    problem: why the cache is of no use, "" while it is fine. distrusted: the same, where that is what others could do.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
-        self.problem = ""
         python = f"{sys.version_info.major}{sys.version_info.minor}"
         fingerprint = source_fingerprint(Path(__file__).parent)
         self.path = self.folder / f"gblint-{gblint.__version__}-py{python}-{fingerprint}.db"
+        self.problem = self.distrusted = _foreign(self.folder) or _foreign(self.path)
         self._process = os.getpid()
         self._connection: sqlite3.Connection | None = None
         self._known: dict[str, tuple[_Stat, str]] | None = None
@@ -137,7 +165,7 @@ class IndexCache:
     def save(self) -> None:
         """Write all that is new in one transaction; on failure it is dropped and `problem` is set."""
         self._check_process()
-        if not (self._new_files or self._new_indexes or self._new_results):
+        if self.distrusted or not (self._new_files or self._new_indexes or self._new_results):
             return
         try:
             try:
@@ -178,18 +206,22 @@ class IndexCache:
         except sqlite3.Error as error:
             self._give_up(error)
             return None
-        return row[0] if row and isinstance(row[0], bytes) else None
+        return _opened(table, key, row[0]) if row else None
 
     def _read_files(self) -> dict[str, tuple[_Stat, str]]:
         try:
             connection = self._open()
             if connection is None:
                 return {}
-            rows = connection.execute("SELECT path, mtime, ctime, size, digest FROM files").fetchall()
+            rows = connection.execute("SELECT path, mtime, ctime, size, digest, seal FROM files").fetchall()
         except sqlite3.Error as error:
             self._give_up(error)
             return {}
-        return {path: ((mtime, ctime, size), digest) for path, mtime, ctime, size, digest in rows}
+        return {
+            path: ((mtime, ctime, size), digest)
+            for path, mtime, ctime, size, digest, seal in rows
+            if seal == _seal(path, mtime, ctime, size, digest)
+        }
 
     def _open(self) -> sqlite3.Connection | None:
         """The connection, None where there is no cache yet or it cannot be used."""
@@ -208,25 +240,35 @@ class IndexCache:
         if "no such table" in str(error):  # another process has just created the file
             return
         try:
-            self.path.unlink(missing_ok=True)
+            self._remove(self.path)
         except OSError as failure:
             self.problem = f"{self.path}: {failure}"
 
     def _prepare_folder(self) -> None:
         if self.path.is_file() and self.path.stat().st_size < _SIZE_LIMIT:
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self.distrusted = _foreign(self.folder)  # somebody may have been quicker
+        if self.distrusted:
+            raise PermissionError(self.distrusted)
         (self.folder / "CACHEDIR.TAG").write_text(_TAG)
         (self.folder / ".gitignore").write_text("*\n")
         self._drop_old()
-        self.path.touch()
+        self.path.touch(mode=0o600)
 
     def _drop_old(self) -> None:
         """Remove caches of other versions not touched for a while, and this one when it grew too big."""
         oldest = time.time() - _KEPT_VERSIONS_SECONDS
         for path in self.folder.glob("gblint-*.db"):
             if path == self.path or path.stat().st_mtime < oldest:
-                path.unlink(missing_ok=True)
+                self._remove(path)
+
+    @staticmethod
+    def _remove(path: Path) -> None:
+        """Delete a file of the cache, and the journal that a killed writer has left: it is of no other file's past."""
+        path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
 
     def _write(self) -> None:
         self._prepare_folder()
@@ -236,10 +278,11 @@ class IndexCache:
         connection.executescript(_SCHEMA)
         connection.execute("BEGIN IMMEDIATE")
         try:
-            files = [(path, *row) for path, row in self._new_files.items()]
-            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", files)
-            connection.executemany("INSERT OR REPLACE INTO indexes VALUES (?, ?)", self._new_indexes.items())
-            connection.executemany("INSERT OR REPLACE INTO results VALUES (?, ?)", self._new_results.items())
+            files = [(path, *row, _seal(path, *row)) for path, row in self._new_files.items()]
+            connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", files)
+            for table, new in (("indexes", self._new_indexes), ("results", self._new_results)):
+                rows = ((key, _seal(table, key, blob) + blob) for key, blob in new.items())
+                connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
             connection.execute("COMMIT")
         except sqlite3.Error:
             connection.rollback()
@@ -251,6 +294,7 @@ class MemoryCache(IndexCache):
 
     def __init__(self) -> None:
         super().__init__(Path())
+        self.problem = self.distrusted = ""  # of the current folder, which is not asked anything
 
     def put(self, key: str, blob: bytes) -> None:
         pass
@@ -260,6 +304,14 @@ class MemoryCache(IndexCache):
 
     def _open(self) -> None:
         self._check_process()
+
+
+def _opened(table: str, key: str, data: object) -> bytes | None:
+    """A blob without its seal, None if it is not what was put under the key."""
+    if not isinstance(data, bytes):
+        return None
+    seal, blob = data[:_SEAL], data[_SEAL:]
+    return blob if seal == _seal(table, key, blob) else None
 
 
 def _index_key(digest: str, name: str, package: str) -> str:

@@ -132,7 +132,7 @@ class Compilations:
         """The guard that failed; which function is compiled anew, the start says."""
         try:
             reasons = msgspec.json.decode(text)
-        except (msgspec.DecodeError, ValueError):
+        except (msgspec.DecodeError, ValueError, RecursionError):
             reasons = text
         first = reasons[0] if isinstance(reasons, list) and reasons else reasons
         self._guards[compile_id] = failed_guard(str(first))

@@ -87,7 +87,7 @@ def recorded(folder: Path) -> Outputs:
         for line in file.read_text("utf-8", "replace").splitlines():
             try:
                 kind, *leaves = json.loads(line)
-            except ValueError:
+            except (ValueError, TypeError, RecursionError):
                 continue
             calls.append(Call(kind, tuple(leaves)))
         outputs.full |= len(calls) >= MOST_LINES

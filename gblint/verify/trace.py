@@ -83,7 +83,7 @@ class TraceReader:
             return
         try:
             record = _DECODER.decode(line[begin + 2 :])
-        except (msgspec.DecodeError, ValueError):  # cut off, or written by two processes at once
+        except (msgspec.DecodeError, ValueError, RecursionError):  # cut off, or written by two processes at once
             return
         if record.str and len(record.str) == 2 and isinstance(record.str[1], int):
             self._names[record.str[1]] = str(record.str[0])
