@@ -2,12 +2,12 @@
 
     python benchmarks/mutation.py [FILE ...] [--share 1.0] [--seed 0] [--json FILE] [--survivors]
 
-Needs `pip install mutmut`. Without files, all of rules/ and codemods/. The changes (mutants) are those of mutmut: other operators, constants and
-strings, arguments left out, conditions forced. One is *killed* when what gblint says of any example of that rule or
-codemod, or of a program of the corpus in which it takes part, is not what tests/said keeps (tests/test_said.py fails
-then), when a name in a table is none that there is (tests/test_names.py), when the module cannot be imported any more,
-or when the time runs out. Facts for readers (`meta`) and the examples themselves are not changed: other tests hold
-these.
+Needs `pip install mutmut`. Without files, all of rules/ and codemods/. The changes (mutants) are those of mutmut: other
+operators, constants and strings, arguments left out, conditions forced. One is *killed* when what gblint says of any
+example of that rule or codemod, or of a program of the corpus in which it takes part, is not what tests/said keeps
+(tests/test_said.py fails then), when a name in a table is none that there is (tests/test_names.py), when the module
+cannot be imported any more, or when the time runs out. Facts for readers (`meta`) and the examples themselves are not
+changed: other tests hold these.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mutmut.mutation.mutators import mutation_operators
 from gblint import registry
 from gblint.cli.analysis_options import cpus
 from gblint.devtools import said
-from gblint.devtools.names import dotted_names, is_there
+from gblint.devtools.names import is_there, names
 from gblint.devtools.programs import collections_in, programs_in
 from gblint.fixing import propose
 
@@ -97,7 +97,9 @@ def replaced(name: str, path: Path, text: str) -> None:
 def checks_of(path: Path) -> list[Check]:
     """What is kept of the examples of a file and of the programs in which it takes part, cheapest first."""
     kind, name = path.parent.name, path.stem
-    checks = [_check("names", lambda: "\n".join(n for n in dotted_names(_module(path)) if not is_there(n)))]
+    registry.load_rules()
+    registry.load_codemods()
+    checks = [_check("names", lambda: "\n".join(n for n in names(_module(path)) if not is_there(n)))]
     if kind == "rules":
         subjects = [rule for rule in said.own_rules() if said.stem(rule) == name]
         for rule in subjects:
