@@ -32,7 +32,7 @@ from mutmut.mutation.mutators import mutation_operators
 from gblint import registry
 from gblint.cli.analysis_options import cpus
 from gblint.devtools import said
-from gblint.devtools.names import dotted_names, is_there
+from gblint.devtools.names import is_there, names
 from gblint.devtools.programs import collections_in, programs_in
 from gblint.fixing import propose
 
@@ -97,7 +97,9 @@ def replaced(name: str, path: Path, text: str) -> None:
 def checks_of(path: Path) -> list[Check]:
     """What is kept of the examples of a file and of the programs in which it takes part, cheapest first."""
     kind, name = path.parent.name, path.stem
-    checks = [_check("names", lambda: "\n".join(n for n in dotted_names(_module(path)) if not is_there(n)))]
+    registry.load_rules()
+    registry.load_codemods()
+    checks = [_check("names", lambda: "\n".join(n for n in names(_module(path)) if not is_there(n)))]
     if kind == "rules":
         subjects = [rule for rule in said.own_rules() if said.stem(rule) == name]
         for rule in subjects:
