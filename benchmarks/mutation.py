@@ -13,6 +13,7 @@ changed: other tests hold these.
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import os
 import random
@@ -123,7 +124,7 @@ def checks_of(path: Path) -> list[Check]:
 
 
 def _module(path: Path) -> ModuleType:
-    return sys.modules[f"gblint.{path.parent.name}.{path.stem}"]
+    return importlib.import_module(f"gblint.{path.parent.name}.{path.stem}")
 
 
 def _check(name: str, now: Callable[[], str]) -> Check:

@@ -90,6 +90,30 @@ f(-torch.ones(2), torch.tensor(1))
 """,
             "not surely a boolean scalar",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def otherwise(x: torch.Tensor):
+    if (x < 0).any():
+        raise ValueError("negative")
+    else:
+        x = x + 1
+    return x
+
+@torch.compile
+def changes(x: torch.Tensor):
+    y = x * 2
+    if (y.add_(1) < 0).any():
+        raise ValueError("negative")
+    return y
+
+otherwise(torch.ones(2))
+changes(torch.ones(2))
+""",
+            "the `if` has other branches",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

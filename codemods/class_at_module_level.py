@@ -95,6 +95,21 @@ f(torch.ones(2))
 """,
             "means something else in this file",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x, flag):
+    if flag:
+        class Scale:
+            factor = 2
+    return x * Scale.factor
+
+f(torch.ones(2), True)
+""",
+            "the class is all its block holds",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -105,6 +105,49 @@ f(torch.ones(2))
 """,
             "several parts",
         ),
+        Declined(
+            """
+from contextlib import closing
+
+import torch
+
+
+class Reader:
+    def close(self):
+        pass
+
+
+@torch.compile
+def anew(x):
+    with closing(Reader()) as reader:
+        reader = None
+        return x * 2, reader
+
+
+@torch.compile
+def short(x):
+    with closing(Reader()) as reader: return x * 2, reader
+
+
+@torch.compile
+def in_a_list(x, found):
+    with closing(Reader()) as found[0]:
+        return x * 2
+
+
+@torch.compile
+def unpacked(x, parts):
+    with closing(*parts, **{}):
+        return x * 2
+
+
+anew(torch.ones(2))
+short(torch.ones(2))
+in_a_list(torch.ones(2), [None])
+unpacked(torch.ones(2), [Reader()])
+""",
+            "is bound anew in the block",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -122,6 +122,20 @@ f(torch.ones(2))
 """,
             "is not surely a boolean scalar",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    y = x * 2
+    assert y.add_(1).sum() > 0, f"sum {y.sum()}"
+    return y
+
+f(torch.ones(2))
+""",
+            "the condition changes something besides",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

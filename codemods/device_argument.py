@@ -80,6 +80,41 @@ f(2, torch.ones(2))
 """,
             "may make tensors too",
         ),
+        Declined(
+            """
+import contextlib
+
+import torch
+
+@torch.compile
+def several(x):
+    with torch.device("cpu"), contextlib.nullcontext():
+        y = torch.ones(2)
+    return y * x
+
+@torch.compile
+def named(x):
+    with torch.device("cpu") as device:
+        y = torch.ones(2)
+    return y * x, device
+
+@torch.compile
+def short(x):
+    with torch.device("cpu"): return torch.ones(2) * x
+
+@torch.compile
+def long(x):
+    with torch.device("cpu"):
+        y = torch.ones(
+            2,
+        )
+    return y * x
+
+for f in (several, named, short, long):
+    f(torch.ones(2))
+""",
+            "spans several lines",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -236,6 +236,8 @@ def _shortcut(site: Site, holder: cst.If, found: Condition, mask: cst.BaseExpres
 def _early(site: Site, holder: cst.If, mask: cst.BaseExpression) -> Repair | None:
     """`if not mask.any(): return x` in front of masked statements and `return x`."""
     body = holder.body.body if isinstance(holder.body, cst.IndentedBlock) else ()
+    above = site.parent(holder)
+    require(not (isinstance(above, cst.If) and above.orelse is holder), "the test is an `elif`")
     rest = site.following(holder)
     if len(body) != 1 or not rest or not isinstance(body[0], cst.SimpleStatementLine):
         return None
@@ -250,8 +252,6 @@ def _early(site: Site, holder: cst.If, mask: cst.BaseExpression) -> Repair | Non
     if not any(_is_masked(site, small, mask) for s in rest for small in _small(s)):
         return None
     doubts = _Masked(site, mask, rest).doubts(rest)
-    above = site.parent(holder)
-    require(not (isinstance(above, cst.If) and above.orelse is holder), "the test is an `elif`")
     return _dropped(site, "run without asking whether the mask marks anything", doubts, holder, "")
 
 

@@ -194,6 +194,46 @@ print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
             "made elsewhere",
         ),
+        Declined(
+            '''
+import contextlib
+
+import torch
+
+
+def noted(function):
+    return function
+
+
+class quiet(contextlib.ContextDecorator):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+@quiet()
+@noted
+def decorated(x):
+    return x * 2
+
+
+@quiet()
+def short(x): return x * 2
+
+
+@quiet()
+def told(x):
+    """Does nothing."""
+
+
+torch.compile(decorated)(torch.ones(2))
+torch.compile(short)(torch.ones(2))
+torch.compile(told)(torch.ones(2))
+''',
+            "has other decorators too",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -117,6 +117,32 @@ start(torch.ones(2))
 """,
             "`weight.grad` is of the tensor that is made",
         ),
+        Declined(
+            """
+import torch
+
+def ask(weight):
+    return weight.grad
+
+@torch.compile
+def given(x: torch.Tensor):
+    weight: torch.Tensor = torch.ones_like(x, requires_grad=True)
+    return x * 2, weight
+
+@torch.compile
+def asked(x: torch.Tensor):
+    weight = torch.ones_like(x, requires_grad=True)
+    return x * 2, ask(weight)
+
+@torch.compile
+def at_once(x: torch.Tensor):
+    return x * 2, torch.ones_like(x, requires_grad=True)
+
+for f in (given, asked, at_once):
+    f(torch.ones(2))
+""",
+            "is handed out as it is made",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -121,6 +121,42 @@ f(torch.ones(2, 4))
 """,
             "not in a method",
         ),
+        Declined(
+            """
+import torch
+from torch import nn
+
+other = nn.Linear(4, 2)
+
+class Sometimes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x):
+        if x.shape[0] > 1:
+            self.head.weight.requires_grad = False
+        other.weight.requires_grad = False
+        return self.head(x)
+
+class Short(nn.Linear):
+    def __init__(self): super().__init__(4, 2)
+
+    def forward(self, x):
+        self.weight.requires_grad = False
+        return super().forward(x)
+
+class Without(nn.Linear):
+    def forward(self, x):
+        self.weight.requires_grad = False
+        return super().forward(x)
+
+torch.compile(Sometimes())(torch.ones(2, 4))
+torch.compile(Short())(torch.ones(2, 4))
+torch.compile(Without(4, 2))(torch.ones(2, 4))
+""",
+            "the statement runs on some calls only",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

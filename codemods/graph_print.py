@@ -74,6 +74,29 @@ f(torch.ones(2))
 """,
             "other keywords",
         ),
+        Declined(
+            r'''
+import torch
+
+@torch.compile
+def f(x, width):
+    print()
+    print('a "word"', x)
+    print("""two
+    lines""", x)
+    print(b"bytes", x)
+    print(r"a\d", x)
+    print(rf"a\d {x.ndim}")
+    print(f"{x.shape=}")
+    print(f"{x.ndim:{width}}")
+    print(*x.shape)
+    shown = print("shown", x)
+    return x * 2, shown
+
+f(torch.ones(2), 3)
+''',
+            "the text is raw",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:
@@ -104,15 +127,20 @@ f(torch.ones(2))
         """What an argument adds to the text, and the values to fill in."""
         if isinstance(node, cst.SimpleString):
             require(not node.prefix.strip("rRuU"), "the text is of bytes")
+            self._require_plain(node.prefix, node.raw_value)
             return node.raw_value.replace("{", "{{").replace("}", "}}"), []
         if isinstance(node, cst.FormattedString):
             return self._formatted(site, node)
         return "{}", [site.flat(node)]
 
+    def _require_plain(self, prefix: str, text: str) -> None:
+        require("r" not in prefix.lower() or "\\" not in text, "the text is raw")
+
     def _formatted(self, site: Site, node: cst.FormattedString) -> tuple[str, list[str]]:
         text, values = "", []
         for part in node.parts:
             if isinstance(part, cst.FormattedStringText):
+                self._require_plain(node.start, part.value)
                 text += part.value
                 continue
             assert isinstance(part, cst.FormattedStringExpression)

@@ -217,6 +217,21 @@ f(torch.ones(2))
 """,
             "arguments change something",
         ),
+        Declined(
+            """
+import warnings
+
+import torch
+
+@torch.compile
+def shared(x):
+    warnings.warn("told"); y = x * 2
+    return y
+
+shared(torch.ones(2))
+""",
+            "the statement shares its line with others",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

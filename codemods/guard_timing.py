@@ -202,6 +202,22 @@ f(torch.ones(2))
 """,
             "the time is part of what is computed",
         ),
+        Declined(
+            """
+import time
+
+import torch
+
+@torch.compile
+def changes(x, starts):
+    if time.time() - starts.pop() > 3:
+        print("late")
+    return x * 2
+
+changes(torch.ones(2), [0.0])
+""",
+            "the test changes something besides",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

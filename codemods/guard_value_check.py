@@ -186,6 +186,20 @@ f(torch.ones(2))
 """,
             "changes something besides",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def changes(x, limits):
+    if x.sum() > limits.pop():
+        raise ValueError("too large")
+    return x * 2
+
+changes(torch.ones(2), [3])
+""",
+            "the test changes something besides",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -180,6 +180,31 @@ f(torch.ones(2), True)
 """,
             "under a condition",
         ),
+        Declined(
+            """
+import os
+import torch
+
+@torch.compile
+def shared(x):
+    os.environ["FLAG"] = "1"; y = x * 2
+    return y
+
+@torch.compile
+def twice(x):
+    old = os.environ["FLAG"] = "1"
+    return x * 2, old
+
+@torch.compile
+def added(x):
+    os.environ["FLAG"] += "1"
+    return x * 2
+
+for f in (shared, twice, added, more):
+    f(torch.ones(2))
+""",
+            "the statement is not on its own",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

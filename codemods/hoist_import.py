@@ -165,6 +165,88 @@ fused(torch.ones(2))
 """,
             "`kernels` is bound elsewhere too",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def bare(x):
+    import kernels_that_are_not_here
+    return x * 2
+
+@torch.compile
+def second(x):
+    try:
+        x = x + 1
+        import kernels_that_are_not_here
+    except ImportError:
+        x = x * 2
+    return x
+
+@torch.compile
+def dotted(x):
+    try:
+        import kernels_that_are_not_here.fused
+    except ImportError:
+        x = x * 2
+    return x
+
+@torch.compile
+def otherwise(x):
+    try:
+        import kernels_that_are_not_here
+    except ImportError:
+        x = x * 2
+    else:
+        x = x * 3
+    return x
+
+@torch.compile
+def several(x):
+    try:
+        import kernels_that_are_not_here
+    except ImportError:
+        x = x * 2
+    except ValueError:
+        x = x * 3
+    return x
+
+@torch.compile
+def one_line(x):
+    try:
+        import kernels_that_are_not_here
+    except ImportError: x = x * 2
+    return x
+
+@torch.compile
+def named(x):
+    try:
+        import kernels_that_are_not_here
+    except ImportError as error:
+        x = x * len(str(error))
+    return x
+
+@torch.compile
+def every(x):
+    try:
+        import kernels_that_are_not_here
+    except:
+        x = x * 2
+    return x
+
+@torch.compile
+def some(x):
+    try:
+        import kernels_that_are_not_here
+    except (ImportError, ValueError):
+        x = x * 2
+    return x
+
+for f in (bare, second, dotted, otherwise, several, one_line, named, every, some):
+    f(torch.ones(2))
+""",
+            "the `try` has several handlers",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -137,6 +137,28 @@ first([torch.ones(2)], itertools.count(1))
 """,
             "may never end",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def starred(xs):
+    out = torch.zeros(2)
+    for x in xs:
+        out = out + x
+    return out
+
+@torch.compile
+def first(xs): return next(xs) * 2
+
+def stream():
+    yield torch.ones(2)
+
+starred(*[stream()])
+first(stream())
+""",
+            "with a star",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

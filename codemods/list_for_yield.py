@@ -69,6 +69,33 @@ totals(torch.ones(2))
 """,
             "what is sent in is used",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def ends(x):
+    yield x * 2
+    return x
+
+@torch.compile
+def endless(x):
+    while True:
+        yield x * 2
+
+@torch.compile
+def forever(x):
+    while 1:
+        yield x * 2
+
+@torch.compile
+def short(x): yield x * 2
+
+for f in (ends, endless, forever, short):
+    next(f(torch.ones(2)))
+""",
+            "a `return` gives a value",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -85,6 +85,21 @@ scaled(torch.ones(2))
 """,
             "`x.numpy()[0]` is not surely a Python number",
         ),
+        Declined(
+            """
+import numpy as np
+import torch
+
+@torch.compile
+def scaled(x: torch.Tensor, n: float):
+    if np.isnan(n, casting="same_kind"):
+        return x
+    return x * 2
+
+scaled(torch.ones(2), 1.0)
+""",
+            "more is given than a number",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

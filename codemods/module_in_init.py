@@ -175,6 +175,77 @@ torch.compile(Net())(torch.ones(2), 2.0)
 """,
             "depends on `scale`",
         ),
+        Declined(
+            """
+import torch
+from torch import nn
+from torch.nn import Linear
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.known = nn.Linear(2, 2)
+        self.late = 0
+        self.both = None
+
+    def forward(self, x, kept):
+        known = nn.Linear(2, 2)
+        twice = nn.Linear(2, 2)
+        twice = nn.Linear(2, 3)
+        kept["head"] = nn.Linear(2, 2)
+        self.anew = nn.Linear(2, 2)
+        if self.both is None:
+            self.both = nn.Linear(2, 2)
+            print("made")
+        if self.late is None:
+            self.late = nn.Linear(2, 2)
+        wide = Linear(x.shape[-1], 2)
+        return nn.Linear(2, 2)(known(x)) + wide(x)
+
+torch.compile(Net())(torch.ones(1, 2), {})
+""",
+            "is made anew on every call",
+        ),
+        Declined(
+            '''
+import torch
+from torch import nn
+
+class Short(nn.Module):
+    def __init__(self): super().__init__()
+
+    def forward(self, x):
+        head = nn.Linear(2, 2)
+        return head(x)
+
+class Told(nn.Module):
+    """Without a constructor."""
+
+    def forward(self, x):
+        head = nn.Linear(2, 2)
+        return head(x)
+
+class Plain:
+    def run(self, x):
+        head = nn.Linear(2, 2)
+        return head(x)
+
+class Returns(nn.Module):
+    def __init__(self):
+        super().__init__()
+        return
+
+    def forward(self, x):
+        head = nn.Linear(2, 2)
+        return head(x)
+
+torch.compile(Short())(torch.ones(1, 2))
+torch.compile(Told())(torch.ones(1, 2))
+torch.compile(Plain().run)(torch.ones(1, 2))
+torch.compile(Returns())(torch.ones(1, 2))
+''',
+            "`__init__` stands on one line",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -87,6 +87,19 @@ f(torch.ones(2))
 """,
             "change something besides",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x):
+    shown = print("x", x)
+    return x * 2, shown
+
+f(torch.ones(2))
+""",
+            "the result of the call is used",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

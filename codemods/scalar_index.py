@@ -159,6 +159,37 @@ put(torch.ones(3), torch.zeros(3))
 """,
             "is no number",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def read(x, i, scores):
+    a = x[scores.argmax(), 0, :] * 2
+    b = x[..., scores.argmax(), :] * 2
+    c = torch.Tensor.__getitem__(x, scores.argmax())
+    return a, b, c
+
+@torch.compile
+def write(x):
+    x = x.clone()
+    x[(x > 0).any(), 0] = 1.0
+    x[(x > 0).any()] += 1.0
+    return x
+
+@torch.compile
+def unknown(x, y):
+    x = x.clone()
+    x[(y > 0).any()] = 0.5
+    return x
+
+read(torch.ones(3, 2, 2), 0, torch.ones(3))
+write(torch.ones(3, 2))
+for x in (torch.ones(3), torch.arange(3)):
+    unknown(x, torch.ones(3))
+""",
+            "numbers and slices are mixed among the indices",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

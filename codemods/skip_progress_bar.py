@@ -136,6 +136,41 @@ f(torch.ones(2))
 """,
             "`bar` is used for more than its display",
         ),
+        Declined(
+            """
+import torch
+from tqdm import tqdm
+
+@torch.compile
+def total(x):
+    bar = tqdm(total=3)
+    bar.update()
+    return x * 2
+
+@torch.compile
+def shared(x):
+    bar = tqdm(range(3)); y = x * 2
+    for step in bar:
+        y = y + step
+    return y
+
+@torch.compile
+def inside(x):
+    steps = list(tqdm(range(3)))
+    return x * len(steps)
+
+@torch.compile
+def starred(x, parts):
+    for step in tqdm(*parts):
+        x = x + step
+    return x
+
+for f in (total, shared, inside):
+    f(torch.ones(2))
+starred(torch.ones(2), [range(3)])
+""",
+            "the bar wraps no iterable",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

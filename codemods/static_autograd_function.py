@@ -136,6 +136,44 @@ f(torch.ones(2, requires_grad=True))
 """,
             "subclass",
         ),
+        Declined(
+            """
+import torch
+
+class Mixed:
+    pass
+
+class Several(torch.autograd.Function, Mixed):
+    @classmethod
+    def forward(cls, ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2.0
+
+class Alone(torch.autograd.Function):
+    @classmethod
+    def forward(*args):
+        return args[-1] * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2.0
+
+@torch.compile
+def f(x):
+    return Several.apply(x)
+
+@torch.compile
+def g(x):
+    return Alone.apply(x)
+
+f(torch.ones(2, requires_grad=True))
+g(torch.ones(2, requires_grad=True))
+""",
+            "derives from several classes",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

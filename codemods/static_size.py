@@ -183,6 +183,41 @@ hits(torch.tensor([0, 1, 1]))
 """,
             "has no form that takes a size",
         ),
+        Declined(
+            """
+import torch
+from torch.nn.functional import one_hot
+
+@torch.compile
+def lists(n, x):
+    a = torch.ones(n).tolist()
+    b = torch.ones(n, n, dtype=torch.long).tolist()
+    c = torch.arange(n, dtype=torch.float32).tolist()
+    return x * a[0] * c[0], b
+
+@torch.compile
+def counts(x, sizes):
+    a = torch.bincount(input=x, minlength=4)
+    b = torch.bincount(x + 1, minlength=5)
+    c = torch.bincount(x)
+    return a, b, c
+
+@torch.compile
+def codes(x):
+    return one_hot(x, -1) * 2
+
+@torch.compile
+def distinct(x):
+    values = torch.unique(x)
+    return len(torch.unique(x, dim=0)), values * 2
+
+lists(3, torch.ones(2))
+counts(torch.tensor([0, 1]), 3)
+codes(torch.tensor([0, 1]))
+distinct(torch.ones(2))
+""",
+            "the list is not known to be one of integers",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -213,6 +213,45 @@ f(torch.ones(2))
 """,
             "`x.shape[0]` is no constant",
         ),
+        Declined(
+            """
+import functools
+import logging
+
+import torch
+
+
+@functools.cache
+def warning_once(self, *args, **kwargs):
+    self.warning(*args, **kwargs)
+
+
+logging.Logger.warning_once = warning_once
+logger = logging.getLogger("model")
+
+
+@torch.compile
+def f(x, told):
+    y = logger.warning_once("used")
+    told.warning_once("own")
+    logger.warning_once("named", stacklevel=2)
+    logger.warning_once(*("one", "by one"))
+    logging.getLogger("other").warning_once("made")
+    return x * 2, y
+
+
+@torch.compile
+def g(x):
+    logger = logging.getLogger("inner")
+    logger.warning_once("local")
+    return x * 2
+
+
+f(torch.ones(2), logger)
+g(torch.ones(2))
+""",
+            "is no global logger",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -184,6 +184,35 @@ typed(torch.ones(2), torch.ones(2))
 """,
             "other properties than",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def powers(x: torch.Tensor):
+    return pow(x, 2, None)
+
+@torch.compile
+def bounds(x: torch.Tensor, t: torch.Tensor, limits: dict):
+    a = torch.clamp(input=x, min=0.0, max=t)
+    b = x.clamp(0.0, **limits)
+    return a + b
+
+@torch.compile
+def compared(x: torch.Tensor, t: torch.Tensor):
+    return torch.equal(input=x, other=t), torch.allclose(input=x, other=t)
+
+@torch.compile
+def filled(x: torch.Tensor, t: torch.Tensor, parts):
+    return torch.full_like(*parts), torch.full_like(x, fill_value=t.sum(), dtype=torch.float64)
+
+powers(torch.ones(2))
+bounds(torch.ones(2), torch.tensor(1.0), {"max": torch.tensor(2.0)})
+compared(torch.ones(2), torch.ones(2))
+filled(torch.ones(2), torch.ones(2), (torch.ones(2), torch.tensor(1.0)))
+""",
+            "what is compared is not in view",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:
@@ -265,6 +294,7 @@ def _rank(site: Site, node: cst.BaseExpression) -> int | None:
 
 def _clamped(site: Site, node: cst.Call, name: str) -> Repair:
     """`x.clamp(0.0, t)` with a number and a tensor."""
+    require(not any(a.star for a in node.args), "the bounds are not in view")
     args = list(node.args)
     if ".Tensor." in name:
         assert isinstance(node.func, cst.Attribute)

@@ -206,6 +206,20 @@ f(torch.ones(2))
 """,
             "returns or jumps",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    if x.sum() > 0:
+        y = x * 2
+    return x
+
+f(torch.ones(2))
+""",
+            "nothing that the branch assigns is read afterwards",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -75,6 +75,48 @@ f(torch.ones(2), False)
 """,
             "used in other ways",
         ),
+        Declined(
+            """
+import contextlib
+
+import torch
+
+@torch.compile
+def nothing(x):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+    return x * 2
+
+@torch.compile
+def several(x):
+    with contextlib.ExitStack() as stack, torch.no_grad():
+        stack.enter_context(torch.enable_grad())
+        y = x * 2
+    return y
+
+@torch.compile
+def long(x):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.autocast(device_type="cpu", dtype=torch.bfloat16))
+        stack.enter_context(torch.no_grad())
+        stack.enter_context(torch.enable_grad())
+        y = x @ x
+    return y
+
+@torch.compile
+def passed_on(x, enter):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        enter(stack)
+        y = x * 2
+    return y
+
+for f in (nothing, several, long):
+    f(torch.ones(2, 2))
+passed_on(torch.ones(2), len)
+""",
+            "the block does nothing but enter",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

@@ -176,6 +176,18 @@ f(torch.ones(2))
 """,
             "is no boolean",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def long_side(x: torch.Tensor, flag: bool):
+    return x * 2 if flag and x.sum() > 0 else x.abs() * 3
+
+long_side(torch.ones(2), True)
+""",
+            "stand there twice",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

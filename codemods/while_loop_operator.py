@@ -140,6 +140,51 @@ f(torch.ones(2))
 """,
             "takes no aliases",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def otherwise(x: torch.Tensor):
+    while x.sum() > 1:
+        x = x / 2
+    else:
+        x = x + 1
+    return x
+
+@torch.compile
+def part(x: torch.Tensor, flag: bool):
+    while flag and x.sum() > 1:
+        x = x / 2
+    return x
+
+@torch.compile
+def jumps(x: torch.Tensor):
+    while x.sum() > 1:
+        x = x / 2
+        break
+    return x
+
+@torch.compile
+def in_place(x: torch.Tensor):
+    x = x.clone()
+    while x.sum() > 1:
+        x.div_(2)
+    return x
+
+@torch.compile
+def unset(x: torch.Tensor):
+    while x.sum() > 1:
+        y = x / 2
+        x = y / 2
+    return x, y
+
+for f in (otherwise, jumps, in_place, unset):
+    f(torch.ones(2))
+part(torch.ones(2), True)
+""",
+            "the body changes something in place",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:
