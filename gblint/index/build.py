@@ -27,15 +27,19 @@ _CONFIG_IMPORT = re.compile(r"from torch\b.*\bconfig\b")
 _NESTED = re.compile(r"^[ \t]+(?:from|import)[ \t]+torch\b", re.MULTILINE)
 _LAZY_HINTS = ("_import_structure", "__getattr__", "lazy", "LAZY", "Lazy")
 _MAIN = re.compile(r"""__name__\s*==\s*['"]__main__['"]""")
+# What the syntax of each Python looks like, by line.
+_NEWER = (
+    ((3, 11), re.compile(r"^\s*except\s*\*|\[\s*\*")),
+    ((3, 12), re.compile(r"^\s*(?:type\s+\w+\s*[\[=]|(?:async\s+)?(?:def|class)\s+\w+\s*\[)")),
+    ((3, 13), re.compile(r"^\s*(?:async\s+)?(?:def|class|type)\s+\w+\s*\[[^\]]*=")),
+    ((3, 14), re.compile(r"^\s*except\*?\s+[\w.]+\s*,|(?<!['\"\w])[tT][rR]?['\"]")),
+)
 _RANKS = {"": 0, "then": 0, "else": 1, "except": 2, "typing": 3}
 
 
 def guard_rank(guard: str) -> int:
     """How readily a binding under this guard is believed to be the one that counts, 0 first."""
     return _RANKS.get(guard, 1)
-
-
-NEWEST = (3, 14)  # the newest Python whose syntax is known
 
 
 def build_index(text: str, path: str, name: str, package: str, digest: str) -> ModuleInfo:
@@ -51,7 +55,7 @@ def build_index(text: str, path: str, name: str, package: str, digest: str) -> M
         tree = parse(text)
         _Builder(text, info).build(tree)
     except SyntaxError as error:
-        return _failed(info, f"{error.msg}{_newer_syntax(text)}", error.lineno or 1, error.offset or 1)
+        return _failed(info, f"{error.msg}{_newer_syntax(error, text)}", error.lineno or 1, error.offset or 1)
     except RecursionError:
         return _failed(info, "nested too deeply to be parsed")
     except MemoryError:
@@ -73,19 +77,16 @@ def parse(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def _newer_syntax(text: str) -> str:
-    """What to add to a syntax error when the text is well-formed for a newer Python than the running one: `ast` knows
-    the grammar of that one alone, libcst those of all."""
-    if sys.version_info >= NEWEST:
+def _newer_syntax(error: SyntaxError, text: str) -> str:
+    """What to add to a syntax error on a line that looks like the syntax of a newer Python than the running one: `ast`
+    knows the grammar of that one alone. (The file is given to no other parser: it may be nested without end.)"""
+    lines = text.split("\n")
+    line = lines[error.lineno - 1] if error.lineno and error.lineno <= len(lines) else ""
+    running = sys.version_info[:2]
+    newer = any(release > running and pattern.search(line) for release, pattern in _NEWER)
+    if not newer and not (running < (3, 12) and error.msg.startswith("f-string")):
         return ""
-    import libcst as cst
-
-    try:
-        cst.parse_module(text)
-    except Exception:  # whatever is wrong with it, it is not its age
-        return ""
-    major, minor = sys.version_info[:2]
-    return f" (gblint runs under Python {major}.{minor}; a newer one may read this)"
+    return f" (gblint runs under Python {running[0]}.{running[1]}; a newer one may read this)"
 
 
 def _failed(info: ModuleInfo, message: str, row: int = 1, column: int = 1) -> ModuleInfo:
