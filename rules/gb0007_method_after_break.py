@@ -14,7 +14,7 @@ Instead:
 Fix:
     Remove the break in the argument, or evaluate the argument in a statement before.
 Torch versions:
-    Every release.
+    Measured in 2.13.
 Limits:
     On Python 3.11; functions such as `torch.mul` do not break again, nor do `split`, `norm` and other methods that are
     written in Python. In a loop or a `try` the first break takes the whole frame.
@@ -66,9 +66,10 @@ def rank(x):
 
 @torch.compile
 def summed(x):
-    return x.sum(rank(x) - 1)  # GB0007
+    y = x.sum(rank(x) - 2)  # GB0007
+    return x + y
 
-summed(torch.ones(2))
+summed(torch.ones(4, 4))
 """,
     )
     CLEAN = (

@@ -1,9 +1,10 @@
-"""A loop is left across a graph break while its iterator is one over modules or a dict.
+"""What the code after a graph break needs cannot be made anew: an iterator over modules or a dict, a manager.
 
 What breaks:
     A break in a `for` loop over a ModuleList, `zip` of ModuleLists, or the items or values of a dict whose body holds
     a `return` after the break: Dynamo then resumes within the
-    loop, and must hand the iterator to the code that follows.
+    loop, and must hand the iterator to the code that follows. A break in a comprehension over one of these (on Python
+    3.11), and one within `warnings.catch_warnings()`.
 Why Dynamo breaks:
     Dynamo cannot write down code that makes such an iterator anew, and gives up the frame.
 Example:
@@ -76,6 +77,28 @@ class EarlyExit(nn.Module):
         return x
 
 torch.compile(EarlyExit())(torch.ones(1, 2))
+""",
+        """
+import warnings
+import torch
+
+@torch.compile
+def quiet(x):
+    with warnings.catch_warnings():
+        shift = x.mean().item()  # GB0124, GB0092
+        x = x - shift
+    return x * 2
+
+quiet(torch.ones(2))
+""",
+        """
+import torch
+
+@torch.compile
+def norms(parts):
+    return {name: part.norm().item() for name, part in parts.items()}  # GB0124, GB0092
+
+norms({"a": torch.ones(2)})
 """,
     )
     CLEAN = (

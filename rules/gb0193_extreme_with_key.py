@@ -12,7 +12,7 @@ Instead:
 Fix:
     Sort with the key, or write the loop.
 Torch versions:
-    Every release.
+    Until 2.14; the id is not in 2.15.
 Limits:
     A key that gives tensors cannot be sorted by either (GB0207). Lists of numbers or strings are fine, with any key.
 """
@@ -31,6 +31,7 @@ class ExtremeWithKey(Rule):
         summary="`max` or `min` with a key or a default",
         category="supportable",
         advice="Sort with the key, or write the loop.",
+        torch="<2.15",
     )
     calls = ("builtins.max", "builtins.min")
     BREAKS = (

@@ -17,7 +17,8 @@ Fix:
 Torch versions:
     Since 2.12 under this id; before, GB0125.
 Limits:
-    Whether the tensor leaves the region is not followed; if it does not, there is no break. A tensor that requires grad
+    A tensor in a variable that nothing reads does not break; otherwise whether it leaves the region is not followed.
+    A tensor that requires grad
     already is fine.
 """
 
@@ -72,6 +73,13 @@ def consumed(x: torch.Tensor):
     y = torch.func.grad(lambda value: value.pow(2).sum())(x.detach())
     return y + x.detach()
 
+@torch.compile
+def forgotten(x: torch.Tensor):
+    extra = torch.ones(3)
+    extra.requires_grad_(True)
+    return x + 1
+
+forgotten(torch.rand(3))
 untouched(torch.rand(3))
 consumed(torch.rand(3))
 """,
@@ -80,7 +88,7 @@ consumed(torch.rand(3))
     def on_call(self, event: Call, context: Context) -> Break | None:
         tensor = as_tensor(event.receiver)
         flag = event.argument(0, "requires_grad")
-        if tensor is None or tensor.role != "result" or (isinstance(flag, Const) and not flag.value):
+        if not event.used or tensor is None or tensor.role != "result" or (isinstance(flag, Const) and not flag.value):
             return None
         message = f"`{context.text(event.node)}` makes a leaf of an intermediate, which must not leave the graph"
         return Break(message, tensor_certainty(event.receiver), about=tensor)

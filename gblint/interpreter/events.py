@@ -28,7 +28,7 @@ class Call(Event):
         "numpy.random.rand", "torch.nn.LSTM.__call__" (calling a module instance), or a mark of a user function:
         "mark:disable", "mark:custom_op" (the dotted name of the function is then in `name`).
     receiver: the object of a method call, None for a plain call.
-    opaque_args: `*args` or `**kwargs` of unknown content were passed.
+    opaque_args: `*args` or `**kwargs` of unknown content were passed. used: something is done with the result.
     """
 
     callee: str

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from gblint.interpreter import leaving
 from gblint.interpreter.events import Call, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.ranks import rank_of, reduced
@@ -172,7 +173,8 @@ def method(
     tensor = as_tensor(receiver) or Tensor()
     base = "numpy.ndarray" if tensor.subclass == "ndarray" else "torch.Tensor"
     callee = machine.knowledge.canonical(f"{base}.{name}")
-    answer = machine.emit_call(frame, Call(node, callee, args, kwargs, receiver, opaque))
+    used = name != "requires_grad_" or not leaving.stays(machine, frame, node)
+    answer = machine.emit_call(frame, Call(node, callee, args, kwargs, receiver, opaque, used=used))
     if answer is not None and answer.result is not None:
         return answer.result
     if name == "requires_grad_":
