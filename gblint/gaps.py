@@ -13,16 +13,16 @@ _NAMED = 5  # of many names
 
 
 class Gap(NamedTuple):
-    """name: of its kind; number: how many there are; text: a sentence without its full stop."""
+    """name: of its kind; amount: how many there are; text: a sentence without its full stop."""
 
     name: str
-    number: int
+    amount: int
     text: str
 
 
 def gaps(outcome: Outcome) -> list[Gap]:
     """The gaps of a check, none twice. What settings leave out by choice (rules, confidence, paths) is no gap."""
-    return [gap for gap in _gaps(outcome) if gap.number]
+    return [gap for gap in _gaps(outcome) if gap.amount]
 
 
 def _gaps(outcome: Outcome) -> Iterator[Gap]:

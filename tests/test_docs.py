@@ -145,6 +145,13 @@ def shell_lines() -> Iterator[str]:
                 yield from (part.partition("  #")[0].strip() for part in line.split("&&") if part.strip()[0] != "#")
 
 
+def _script(words: list[str]) -> Path | None:
+    """The file of a harness of the repository that a command runs: what is no part of the package."""
+    if words[1].startswith("benchmarks/"):
+        return ROOT / words[1]
+    return ROOT / "tests" / "fuzz" / "__main__.py" if words[1:3] == ["-m", "tests.fuzz"] else None
+
+
 @pytest.mark.parametrize("line", sorted(set(shell_lines())))
 def test_commands_exist_with_the_options_they_are_given(line: str) -> None:
     words = [word.removeprefix(".venv/bin/") for word in shlex.split(line)]
@@ -158,6 +165,9 @@ def test_commands_exist_with_the_options_they_are_given(line: str) -> None:
             pytest.importorskip("torch")
             words[2] = "gblint.knowledge.generate.command"
         command = importlib.import_module(words[2]).main
+    elif words[0] == "python" and (script := _script(words)) is not None:
+        assert all(f'"{option}"' in script.read_text("utf-8") for option in options)
+        return
     elif words[0] == "sh":
         assert (ROOT / words[1]).is_file()
         return

@@ -27,5 +27,5 @@ def render(outcome: Outcome, style: Style) -> str:
 
 def render_json(outcome: Outcome, style: Style) -> str:
     """An array of {"code", "name", "count"}; what could not be seen has the code GBL002."""
-    rows = [row for row in counts(outcome) if row[0] != GAP] + [(GAP, gap.name, gap.number) for gap in gaps(outcome)]
+    rows = [row for row in counts(outcome) if row[0] != GAP] + [(GAP, gap.name, gap.amount) for gap in gaps(outcome)]
     return json.dump([{"code": code, "name": name, "count": n} for code, name, n in rows])
