@@ -169,6 +169,24 @@ def step(x):
 
 step(torch.ones(2))
 """,
+        """
+import torch
+
+class Sized(list):
+    def append(self, item):
+        super().append(item)
+
+    def __len__(self):
+        return super().__len__()
+
+@torch.compile
+def grown(x: torch.Tensor):
+    rows = Sized()
+    rows.append(x)
+    return x * len(rows)
+
+grown(torch.rand(2))
+""",
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:

@@ -50,6 +50,18 @@ def snapshot(x, names: list[str], table: dict[str, int]):
 
 snapshot(torch.ones(2), ["w"], {"w": 1})
 """,
+        """
+import copy
+import torch
+
+@torch.compile
+def sets(x: torch.Tensor):
+    y = x * 2
+    names = copy.copy({1, 2})  # GB0007
+    return y * len(names)
+
+sets(torch.rand(2))
+""",
     )
     CLEAN = (
         """

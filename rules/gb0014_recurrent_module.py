@@ -111,6 +111,19 @@ class Tagger(nn.Module):
 
 torch.compile(Tagger())(torch.rand(2, 3))
 """,
+        """
+import torch
+from torch import nn
+
+torch._dynamo.config.allow_rnn = True
+LSTM = nn.LSTM(3, 3)
+
+@torch.compile
+def tagged(x: torch.Tensor):
+    return LSTM(x)[0] * 2
+
+tagged(torch.rand(2, 3))
+""",
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:

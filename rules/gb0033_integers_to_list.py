@@ -65,6 +65,19 @@ padded(torch.rand(4), torch.tensor([[1, 1], [1, 0]]))
 grids(torch.rand(4), torch.tensor([[2, 2], [3, 4]]))
 axes(torch.rand(4, 2, 2))
 """,
+        """
+import torch
+
+@torch.compile
+def listed(x: torch.Tensor, counts: torch.Tensor):
+    y = x * 2
+    rows = counts.sum().reshape(1, 1).tolist()  # GB0033
+    y = y + rows[0][0]
+    total = counts.sum().tolist()  # GB0033
+    return y + total
+
+listed(torch.rand(2), torch.tensor([1, 2]))
+""",
     )
     CLEAN = (
         """

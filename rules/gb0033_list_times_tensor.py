@@ -56,6 +56,16 @@ def repeated(x: torch.Tensor, n: torch.Tensor):
 
 repeated(torch.rand(3), torch.tensor([1, 1]))
 """,
+        """
+import torch
+
+@torch.compile
+def spaced(x: torch.Tensor, counts: torch.Tensor):
+    y = x * 2
+    return y, counts.max() * "ab"  # GB0033
+
+spaced(torch.rand(2), torch.tensor([1, 2]))
+""",
     )
     CLEAN = (
         """

@@ -115,6 +115,33 @@ mean_value(torch.rand(3))
 first(torch.rand(3))
 same(torch.rand(3))
 """,
+        """
+import numpy as np
+import torch
+
+@torch.compile
+def drawn(x: torch.Tensor):
+    y = x * 2
+    y = y + np.random.randn()  # GB0033
+    y = y + np.random.normal(0.0, 1.0, None)  # GB0033
+    picked = np.random.choice(4)  # GB0033
+    return y + picked
+
+@torch.compile
+def truth(x: torch.Tensor):
+    array = x.numpy() * 2
+    flag = bool(np.max(array) > 1.0)  # GB0033
+    return x * flag
+
+@torch.compile
+def equal(x: torch.Tensor):
+    array = x.numpy() * 2
+    return x * np.array_equal(array, array)  # GB0033
+
+drawn(torch.rand(3))
+truth(torch.rand(3))
+equal(torch.rand(3))
+""",
     )
     CLEAN = (
         """

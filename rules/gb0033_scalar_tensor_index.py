@@ -84,6 +84,17 @@ def each(x: torch.Tensor):
 
 each(torch.rand(3, 2))
 """,
+        """
+import torch
+
+@torch.compile
+def cleared(x: torch.Tensor):
+    y = x * 2
+    y[(x > 2).any()] = 0.0  # GB0033
+    return y + 1
+
+cleared(torch.rand(3))
+""",
     )
     CLEAN = (
         """

@@ -110,10 +110,20 @@ def dropped(x: torch.Tensor):
 def shifted(x: torch.Tensor, steps: torch.Tensor):
     return torch.roll(x, steps.sum()) + 1  # GB0033
 
+@torch.compile
+def window(x: torch.Tensor, starts: torch.Tensor):
+    return x.narrow(0, starts.max(), 2) * 2  # GB0033
+
+@torch.compile
+def capped(x: torch.Tensor):
+    return torch.clip(x, min=x.mean(), max=0.5) * 2  # GB0033
+
 pieces(torch.rand(5), torch.tensor([2, 3]))
 bounded(torch.rand(3))
 dropped(torch.rand(3))
 shifted(torch.rand(3), torch.tensor([1, 1]))
+window(torch.rand(4), torch.tensor([0, 1]))
+capped(torch.rand(3))
 """,
     )
     CLEAN = (

@@ -94,6 +94,35 @@ standardize(torch.rand(3))
 valid(torch.rand(3))
 empty(torch.tensor([True, False]))
 """,
+        """
+import math
+import torch
+
+@torch.compile
+def distance(x: torch.Tensor):
+    y = x * 2
+    return y + math.hypot(y.sum(), 1.0)  # GB0033
+
+@torch.compile
+def summed(x: torch.Tensor):
+    y = x * 2
+    return y + math.fsum([y[0], y[1]])  # GB0033
+
+@torch.compile
+def nonzero(x: torch.Tensor):
+    y = x * 2
+    return y * torch.is_nonzero(y.sum())  # GB0033
+
+@torch.compile
+def spread(x: torch.Tensor):
+    y = x * 2
+    return torch.corrcoef(y) + torch.allclose(y, x)  # GB0033
+
+distance(torch.rand(3))
+summed(torch.rand(3))
+nonzero(torch.rand(3))
+spread(torch.rand(2, 3))
+""",
     )
     CLEAN = (
         """

@@ -102,6 +102,16 @@ def numpy_mask(x: torch.Tensor):
 taken(torch.rand(3))
 numpy_mask(torch.rand(4))
 """,
+        """
+import torch
+
+@torch.compile
+def untyped(x, scores: torch.Tensor):
+    rows = x[scores > 0.5]  # GB0036
+    return rows * 2
+
+untyped(torch.rand(3), torch.rand(3))
+""",
     )
     CLEAN = (
         """
@@ -149,6 +159,17 @@ def whole(x: torch.Tensor, mask: torch.Tensor):
     return x[mask].sum() + x.nonzero().sum()
 
 whole(torch.rand(3), torch.tensor([True, False, True]))
+""",
+        """
+import torch
+
+@torch.compile
+def written(x: torch.Tensor, mask: torch.Tensor, names: dict):
+    y = x.clone()
+    y[mask > 0.5] = 0.0
+    return y * x[[0, 1, 0]] * [1, 2][True] * names["a"]
+
+written(torch.rand(3), torch.rand(3), {"a": 2})
 """,
     )
 

@@ -125,6 +125,29 @@ def through_numpy(x: torch.Tensor):
 
 through_numpy(torch.rand(4))
 """,
+        """
+import numpy as np
+import torch
+
+@torch.compile
+def repeated(x: torch.Tensor, counts: torch.Tensor):
+    return x.repeat_interleave(counts, output_size=None) * 2  # GB0036
+
+@torch.compile
+def found(x: torch.Tensor):
+    y = x * 2
+    rows = np.where(y.numpy() > 1.0)[0]  # GB0036
+    return torch.from_numpy(rows) + 1
+
+@torch.compile
+def aligned(scores: torch.Tensor, targets: torch.Tensor, lengths: torch.Tensor):
+    y = scores.log_softmax(-1)
+    return torch.nn.CTCLoss()(y, targets, lengths, lengths - 3)  # GB0036
+
+repeated(torch.rand(3), torch.tensor([1, 2, 1]))
+found(torch.rand(3))
+aligned(torch.rand(5, 1, 3), torch.ones(1, 2, dtype=torch.long), torch.tensor([5]))
+""",
     )
     CLEAN = (
         """

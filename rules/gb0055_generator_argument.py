@@ -77,6 +77,25 @@ torch.compile(Noise())(torch.rand(3))
 sample(torch.rand(3), torch.Generator())
 mapped(torch.rand(3))
 """,
+        """
+import torch
+
+DICE = torch.Generator()
+
+@torch.compile
+def noisy(x: torch.Tensor, generator: torch.Generator):
+    y = x * 2
+    return y + torch.rand(2, generator=generator)  # GB0055
+
+@torch.compile
+def halved(x: torch.Tensor):
+    y = x * 2
+    y = y.clone().map_(x, lambda a, b: a / 2)  # GB0055
+    return y
+
+noisy(torch.rand(2), DICE)
+halved(torch.rand(2))
+""",
     )
     CLEAN = (
         """
@@ -90,6 +109,15 @@ def noisy(x: torch.Tensor):
     return x + draw(x.shape) + torch.rand_like(x) + torch.randn(3, generator=None) + torch.zeros(3).normal_()
 
 noisy(torch.rand(3))
+""",
+        """
+import torch
+
+@torch.compile
+def seeded(x: torch.Tensor, generator: torch.Generator | None = None):
+    return torch.bernoulli(x) if generator is None else torch.bernoulli(x, generator=generator)
+
+seeded(torch.rand(2))
 """,
     )
 

@@ -106,6 +106,22 @@ class Named(nn.Module):
 
 torch.compile(Named())(torch.ones(2), torch.tensor(2))
 """,
+        """
+import torch
+
+@torch.compile
+def named(x: torch.Tensor):
+    y = x * 2
+    return y + len(str({"a": y})) + 0 * len(str([1, 2])) + len(str({})) + len(str(y.shape))  # GB0059
+
+@torch.compile
+def listed(x: torch.Tensor):
+    y = x * 2
+    return y + len(str([1, y]))  # GB0059
+
+named(torch.rand(3))
+listed(torch.rand(3))
+""",
     )
     CLEAN = (
         """

@@ -85,6 +85,17 @@ def parsed(x, text, name):
 
 parsed(torch.ones(2), "2", "encoder.weight")
 """,
+        """
+import torch
+
+@torch.compile
+def marked(x: torch.Tensor):
+    y = x * 2
+    missing = object()  # GB0059
+    return y if missing is not None else x
+
+marked(torch.rand(3))
+""",
     )
     CLEAN = (
         """

@@ -89,6 +89,20 @@ class Net(nn.Module):
 
 torch.compile(Net())(torch.ones(1, 2))
 """,
+        """
+import torch
+from torch import nn
+
+torch._dynamo.config.compiled_autograd = True
+LAYER = nn.Linear(2, 2)
+LAYER.register_full_backward_hook(lambda module, before, after: None)
+
+@torch.compile
+def hooked(x: torch.Tensor):
+    return LAYER(x) * 2
+
+hooked(torch.rand(2, 2))
+""",
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:

@@ -56,6 +56,36 @@ def padded(x: torch.Tensor):
 firsts(torch.tensor([0, 1, 0]))
 padded(torch.rand(3))
 """,
+        """
+import numpy as np
+import torch
+
+@torch.compile
+def columns(x: torch.Tensor):
+    array = (x * 2).numpy()
+    return torch.from_numpy(np.ravel(array, order="F"))  # GB0087
+
+@torch.compile
+def some(x: torch.Tensor):
+    array = (x * 2).numpy()
+    return x + np.sum(array, where=[True, False])  # GB0087
+
+@torch.compile
+def layout(x: torch.Tensor):
+    y = x * 2
+    return y.to_mkldnn().to_dense()  # GB0087
+
+@torch.compile
+def named(x: torch.Tensor):
+    y = x * 2
+    names = np.array(["a", "b"])  # GB0087
+    return y * 2
+
+columns(torch.rand(2, 2))
+some(torch.rand(2))
+layout(torch.rand(2))
+named(torch.rand(2))
+""",
     )
     CLEAN = (
         """
@@ -69,6 +99,17 @@ def fine(x: torch.Tensor):
     return torch.from_numpy(np.stack([ordered, np.full(3, 2.0)]))
 
 fine(torch.rand(3))
+""",
+        """
+import numpy as np
+import torch
+
+@torch.compile
+def rows(x: torch.Tensor):
+    array = np.ravel((x * 2).numpy(), order="C") + np.array([1, 2, 3, 4])
+    return torch.from_numpy(array) + np.sum(array, axis=0)
+
+rows(torch.rand(2, 2))
 """,
     )
 

@@ -62,6 +62,19 @@ def captured(x: torch.Tensor):
 
 captured(torch.rand(3))
 """,
+        """
+import torch
+
+@torch.compile
+def listed(x: torch.Tensor):
+    y = x * 2
+    rows = y.sum().reshape(1, 1).tolist()  # GB0109
+    y = y + rows[0][0]
+    flags = (y > 1).tolist()  # GB0109
+    return y * flags[0]
+
+listed(torch.rand(2))
+""",
     )
     CLEAN = (
         """

@@ -87,6 +87,31 @@ widen(torch.tensor([0, 2, 1]))
 eps(torch.rand(3))
 shortcut(torch.rand(3), torch.tensor([True, False, True]))
 """,
+        """
+import itertools
+import operator
+import torch
+
+@torch.compile
+def cut(x: torch.Tensor, count: torch.Tensor):
+    y = x * 2
+    rows = list(itertools.islice([1, 2, 3], count.sum()))  # GB0124
+    return y * len(rows)
+
+@torch.compile
+def outside(ids: torch.Tensor, x: torch.Tensor):
+    y = x * 2
+    return y * (5 not in ids)  # GB0124
+
+@torch.compile
+def as_index(x: torch.Tensor, ids: torch.Tensor):
+    y = x * 2
+    return y * operator.index(ids.max())  # GB0124
+
+cut(torch.rand(3), torch.tensor([1, 1]))
+outside(torch.tensor([0, 1]), torch.rand(2))
+as_index(torch.rand(2), torch.tensor([0, 1]))
+""",
     )
     CLEAN = (
         """

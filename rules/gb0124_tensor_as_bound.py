@@ -96,6 +96,22 @@ def pick(x: torch.Tensor, which: torch.Tensor):
 torch.compile(Experts())(torch.rand(2, 3))
 pick(torch.rand(3), torch.tensor(1))
 """,
+        """
+import torch
+
+@torch.compile
+def steps(x: torch.Tensor, counts: torch.Tensor):
+    y = x * 2
+    return y[:: counts.max()] + 1  # GB0124
+
+@torch.compile
+def sliced(x: torch.Tensor, counts: torch.Tensor):
+    y = x * 2
+    return y + len([1, 2, 3][counts.min() :])  # GB0124
+
+steps(torch.rand(4), torch.tensor([1, 2]))
+sliced(torch.rand(4), torch.tensor([1, 2]))
+""",
     )
     CLEAN = (
         """

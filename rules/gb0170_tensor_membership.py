@@ -97,6 +97,18 @@ def step(x: torch.Tensor, k: int, name: str):
 
 step(torch.ones(3), 1, "c")
 """,
+        """
+import torch
+
+@torch.compile
+def named(x: torch.Tensor):
+    y = x * 2
+    if y in ["a", None]:
+        y = y + 1
+    return y * [1, 2].index(2) * ("a" in ["a"])
+
+named(torch.rand(2))
+""",
     )
 
     def on_compare(self, event: Compare, context: Context) -> Break | None:

@@ -93,6 +93,20 @@ class Frozen(nn.Module):
 
 torch.compile(Frozen())(torch.rand(2, 3))
 """,
+        """
+import torch
+
+class Flags:
+    pass
+
+@torch.compile
+def flagged(x: torch.Tensor):
+    flags = Flags()
+    flags.requires_grad = True
+    return x * 2 if flags.requires_grad else x
+
+flagged(torch.rand(2))
+""",
     )
 
     def on_setattr(self, event: SetAttr, context: Context) -> Break | None:

@@ -72,6 +72,25 @@ ranked(torch.rand(3, 2))
 in_place(torch.rand(3, 2))
 by_key(torch.rand(3, 2))
 """,
+        """
+import torch
+
+@torch.compile
+def paired(x: torch.Tensor):
+    y = x * 2
+    pairs = sorted([(y[0], 1), (y[1], 2)])  # GB0207
+    return y + pairs[0][1]
+
+@torch.compile
+def in_place(x: torch.Tensor):
+    y = x * 2
+    rows = [y[0], y[1]]
+    rows.sort(key=None)  # GB0207
+    return rows[0]
+
+paired(torch.rand(2))
+in_place(torch.rand(2))
+""",
     )
     CLEAN = (
         """
@@ -86,6 +105,17 @@ def ranked(x: torch.Tensor):
     return values * len(names) + sizes[0] + max(x[0, 0], x[0, 1])
 
 ranked(torch.rand(3, 2))
+""",
+        """
+import torch
+
+@torch.compile
+def by_name(x: torch.Tensor, names: dict):
+    rows = {"b": x * 2, "a": x * 3}
+    first = sorted(rows)[0] + sorted(names)[0]
+    return rows[first[0]] + sorted([x, x + 1], key=len)[0]
+
+by_name(torch.rand(2), {"c": 1})
 """,
     )
 

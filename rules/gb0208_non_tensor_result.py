@@ -80,6 +80,28 @@ promoted(torch.rand(3), torch.rand(3))
 copied(torch.rand(3))
 printed(torch.rand(3))
 """,
+        """
+import torch
+
+@torch.compile
+def sparse(x: torch.Tensor):
+    y = x * 2
+    dense = y.dense_dim()  # GB0208
+    y = y + dense
+    same = y.is_same_size(x)  # GB0208
+    y = y * same
+    threads = torch.get_num_threads()  # GB0208
+    return y + threads
+
+@torch.compile
+def shown(x: torch.Tensor):
+    y = x * 2
+    label = "value %r" % y  # GB0208
+    return y, label
+
+sparse(torch.rand(3))
+shown(torch.rand(3))
+""",
     )
     CLEAN = (
         """
@@ -94,6 +116,16 @@ def queried(x: torch.Tensor):
     return x.to(torch.promote_types(x.dtype, torch.float64)), label, torch.is_grad_enabled(), torch.get_default_dtype()
 
 queried(torch.rand(3))
+""",
+        """
+import torch
+
+@torch.compile
+def options(x: torch.Tensor):
+    label = "%s of %s" % ("rows", 3)
+    return x * (7 % x), label
+
+options(torch.rand(3))
 """,
     )
 

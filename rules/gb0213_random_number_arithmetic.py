@@ -70,6 +70,16 @@ def masked(x: torch.Tensor):
 
 masked(torch.rand(3))
 """,
+        """
+import random
+import torch
+
+@torch.compile
+def noisy(x: torch.Tensor):
+    return x * random.uniform(0.0, 1.0) + x.shape[0] * 2
+
+noisy(torch.rand(2))
+""",
     )
 
     def on_operator(self, event: Operator, context: Context) -> Break | None:

@@ -65,6 +65,15 @@ def total(x: torch.Tensor):
 
 total(torch.rand(3))
 """,
+        """
+import torch
+
+@torch.compile
+def plain(x: torch.Tensor):
+    return x.new_zeros(2, requires_grad=False) + torch.ones(2, requires_grad=False) + x
+
+plain(torch.rand(2))
+""",
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:

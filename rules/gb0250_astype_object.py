@@ -62,6 +62,17 @@ def letter(x: torch.Tensor):
 run(torch.ones(2))
 letter(torch.ones(2))
 """,
+        """
+import torch
+
+@torch.compile
+def objects(x: torch.Tensor):
+    array = x.numpy() * 2
+    boxed = array.astype(dtype="O")  # GB0250
+    return x * 2
+
+objects(torch.rand(2))
+""",
     )
     CLEAN = (
         """
@@ -87,6 +98,16 @@ def run(x: torch.Tensor, table: Table):
     return x * table.astype(object)
 
 run(torch.ones(2), Table())
+""",
+        """
+import torch
+
+@torch.compile
+def doubles(x: torch.Tensor):
+    array = x.numpy().astype("float64") * 2
+    return torch.from_numpy(array.astype(float)) + torch.from_numpy(array.astype(dtype="int64"))
+
+doubles(torch.rand(2))
 """,
     )
 

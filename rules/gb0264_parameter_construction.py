@@ -81,6 +81,24 @@ torch.compile(Lazy())(torch.rand(2, 3))
 projected(torch.rand(2, 3))
 normalized(torch.rand(2, 3))
 """,
+        """
+import torch
+from torch import nn
+
+@torch.compile
+def copied(x: torch.Tensor):
+    y = x * 2
+    weight = nn.Parameter(data=torch.ones(3))  # GB0264
+    return y * weight
+
+@torch.compile
+def affine(x: torch.Tensor):
+    y = x * 2
+    return nn.LayerNorm(3, elementwise_affine=True)(y)  # GB0264
+
+copied(torch.rand(3))
+affine(torch.rand(2, 3))
+""",
     )
     CLEAN = (
         """

@@ -47,6 +47,16 @@ def converted(x: torch.Tensor):
 
 converted(torch.eye(3))
 """,
+        """
+import torch
+
+@torch.compile
+def twice(x: torch.Tensor):
+    y = (x * 2).to_sparse_coo().to_sparse()  # GB0015, GB0277
+    return y.to_dense()
+
+twice(torch.rand(3))
+""",
     )
     CLEAN = (
         """

@@ -77,6 +77,18 @@ def shuffled(x: torch.Tensor):
 nearest(torch.rand(3))
 shuffled(torch.rand(3))
 """,
+        """
+import numpy as np
+import torch
+
+@torch.compile
+def vectorized(x: torch.Tensor):
+    y = x * 2
+    absolute = np.vectorize(abs)  # GB0294
+    return y if callable(absolute) else x
+
+vectorized(torch.rand(3))
+""",
     )
     CLEAN = (
         """

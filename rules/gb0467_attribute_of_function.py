@@ -82,6 +82,20 @@ class Watched(nn.Module):
 doubled(torch.rand(3))
 torch.compile(Watched())(torch.rand(2, 3))
 """,
+        """
+import torch
+from torch import nn
+
+LAYER = nn.Linear(3, 3)
+
+@torch.compile
+def hooked(x: torch.Tensor):
+    y = x * 2
+    nn.Module.register_forward_hook(LAYER, lambda *given: None)  # GB0467
+    return LAYER(y)
+
+hooked(torch.rand(3))
+""",
     )
     CLEAN = (
         """
@@ -128,6 +142,4 @@ torch.compile(Watched())(torch.rand(2, 3))
         return Break(message, 0.8 if nested else 1.0)
 
     def on_call(self, event: Call, context: Context) -> Break | None:
-        if event.receiver is None:
-            return None
         return Break(f"`{context.text(event.node)}` registers a module hook while the model is being traced", 0.95)

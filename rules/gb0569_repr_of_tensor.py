@@ -64,6 +64,22 @@ def label_list(x: torch.Tensor):
 label(torch.ones(2))
 label_list(torch.ones(2))
 """,
+        """
+import torch
+
+@torch.compile
+def shown(x: torch.Tensor):
+    y = x * 2
+    return y, repr([y]), repr(y.shape), repr([])  # GB0569
+
+@torch.compile
+def mapped(x: torch.Tensor):
+    y = x * 2
+    return y, repr({"y": y})  # GB0569
+
+shown(torch.rand(2))
+mapped(torch.rand(2))
+""",
     )
     CLEAN = (
         """

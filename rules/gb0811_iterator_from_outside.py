@@ -109,6 +109,21 @@ def total(source):
 
 total(map(torch.sin, [torch.ones(2)]))
 """,
+        """
+import array
+import torch
+
+WEIGHTS = array.array("i", [1, 2])
+
+@torch.compile
+def weighted(x: torch.Tensor):
+    y = x * 2
+    for weight in WEIGHTS:  # GB0811
+        y = y + weight
+    return y
+
+weighted(torch.rand(3))
+""",
     )
     CLEAN = (
         """

@@ -83,6 +83,35 @@ saved(torch.rand(3))
 single(torch.rand(3))
 torch.compile(Twin())(torch.rand(2, 3))
 """,
+        """
+import copy
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+NET, LAYERS, LAYER = Net(), nn.Sequential(nn.Linear(3, 3)), nn.Linear(3, 3)
+
+@torch.compile
+def nets(x: torch.Tensor):
+    y = x * 2
+    copies = [copy.deepcopy(NET)]  # GB4198
+    copies.append(copy.deepcopy(LAYERS))  # GB4198
+    copies.append(copy.deepcopy(LAYER))  # GB4198
+    return y * len(copies)
+
+@torch.compile
+def nested(x: torch.Tensor):
+    y = x * 2
+    options = copy.deepcopy({"a": [1, (2, y)]})  # GB4198
+    return y * len(options)
+
+nets(torch.rand(3))
+nested(torch.rand(3))
+""",
     )
     CLEAN = (
         """
@@ -104,6 +133,16 @@ def copied(x: torch.Tensor):
     return {"x": x.clone()}["x"] * chosen.steps + names["a"][0], x.detach().clone()
 
 copied(torch.rand(3))
+""",
+        """
+import copy
+import torch
+
+@torch.compile
+def options(x: torch.Tensor):
+    return x * copy.deepcopy({"a": [1, (2, "b")]})["a"][0]
+
+options(torch.rand(3))
 """,
     )
 

@@ -63,6 +63,15 @@ def detached(grid: torch.Tensor, original: torch.Tensor):
 
 detached(torch.rand(3), torch.rand(3))
 """,
+        """
+import torch
+
+@torch.compile
+def known(x: torch.Tensor, address: int = 3):
+    return x * (address == 3) * (address in (3, 4)) * (address is not None)
+
+known(torch.rand(2))
+""",
     )
 
     def on_operator(self, event: Operator, context: Context) -> Break | None:

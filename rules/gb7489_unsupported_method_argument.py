@@ -56,6 +56,15 @@ def masked(x: torch.Tensor):
 
 masked(torch.rand(3))
 """,
+        """
+import torch
+
+@torch.compile
+def typed(x: torch.Tensor):
+    return x.to(torch.float64) + x.to(dtype=torch.float64) + x.type(torch.float64)
+
+typed(torch.rand(2))
+""",
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
