@@ -91,6 +91,57 @@ print("checksum", f(torch.ones(2), 3).sum().item())
 """,
             "unsafe",
         ),
+        Example(
+            """
+import torch
+
+NAME = "weights"
+
+@torch.compile
+def f(x: torch.Tensor):
+    low, high = (x < 0).any(), (x > 9).any()
+    assert not low, "of {} rows".format(x.shape[0])
+    assert not high, "max %s" % x.max()
+    assert not high, "max " + str(x.max())
+    assert not low, NAME
+    assert not low or (high and not low) and not (low or high), f"{{min}} {x.min()}" " of all"
+    assert not low, (
+        f"min {x.min()}"
+        r" of"
+        f"{{}}"
+    )
+    assert not low, (f"max {x.max()}")
+    assert not low, (F"max {x.max()} " "of %d") % 3
+    return x * 2
+
+print("checksum", f(torch.ones(2)).sum().item())
+""",
+            """
+import torch
+
+NAME = "weights"
+
+@torch.compile
+def f(x: torch.Tensor):
+    low, high = (x < 0).any(), (x > 9).any()
+    assert ~low, "of {} rows"
+    assert ~high, "max %s"
+    assert ~high, "max "
+    assert ~low, "NAME"
+    assert ~low | ((high & ~low) & ~(low | high)), "{min} {x.min()}" " of all"
+    assert ~low, (
+        "min {x.min()}"
+        r" of"
+        "{}"
+    )
+    assert ~low, ("max {x.max()}")
+    assert ~low, "max {x.max()} " "of %d"
+    return x * 2
+
+print("checksum", f(torch.ones(2)).sum().item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(
@@ -143,9 +194,7 @@ f(torch.ones(2))
         if check is None:
             return None
         require(harmless(site, [check.test]), "the condition changes something besides")
-        edits: list[Edit] = []
-        if check.msg is not None and not isinstance(check.msg, cst.SimpleString):
-            edits.append(site.replace(check.msg, self._constant(site, check.msg)))
+        edits = self._messages(site, check.msg) if check.msg is not None else []
         if isinstance(check.test, cst.BooleanOperation | cst.UnaryOperation):
             text = self._tensors(site, check.test)
             if text != site.flat(check.test):
@@ -154,19 +203,23 @@ f(torch.ones(2))
         message = "give the assert a form the graph can hold; the message is constant and the error a RuntimeError"
         return Repair("unsafe", message, edits)
 
+    def _messages(self, site: Site, message: cst.BaseExpression) -> list[Edit]:
+        """The edits that make a message constant: strings that stand side by side keep their rows."""
+        if isinstance(message, cst.ConcatenatedString):
+            return [*self._messages(site, message.left), *self._messages(site, message.right)]
+        if isinstance(message, cst.SimpleString):
+            return []
+        return [site.replace(message, self._constant(site, message))]
+
     def _constant(self, site: Site, message: cst.BaseExpression) -> str:
         """The text of a message with nothing to fill in."""
         if isinstance(message, cst.SimpleString):
-            return site.text(message)
+            return f"{message.prefix}{message.quote}{message.raw_value}{message.quote}"
         if isinstance(message, cst.FormattedString):
-            text = site.text(message)
-            prefix = re.match(r"[a-zA-Z]*", text)
-            start = prefix.end() if prefix is not None else 0
-            body = text[start:].replace("{{", "{").replace("}}", "}")
-            return text[:start].replace("f", "").replace("F", "") + body
+            body = "".join(site.text(part) for part in message.parts).replace("{{", "{").replace("}}", "}")
+            return f"{re.sub('[fF]', '', message.start)}{body}{message.end}"
         if isinstance(message, cst.ConcatenatedString):
-            left, right = self._constant(site, message.left), self._constant(site, message.right)
-            return f"{left} {right}" if "\n" not in site.text(message) else self._rows(site, message)
+            return f"{self._constant(site, message.left)} {self._constant(site, message.right)}"
         if isinstance(message, cst.BinaryOperation) and isinstance(message.operator, cst.Modulo | cst.Add):
             return self._constant(site, message.left)
         if isinstance(message, cst.Call) and isinstance(message.func, cst.Attribute):
@@ -175,18 +228,6 @@ f(torch.ones(2))
         if isinstance(message, cst.Name | cst.Attribute):
             return f'"{site.text(message)}"'
         raise Refusal("the message has no text to keep")
-
-    def _rows(self, site: Site, message: cst.ConcatenatedString) -> str:
-        """A message over several rows, each string made constant where it stands."""
-        text = site.text(message)
-        parts: list[cst.BaseExpression] = []
-        rest: cst.BaseExpression = message
-        while isinstance(rest, cst.ConcatenatedString):
-            parts.append(rest.left)
-            rest = rest.right
-        for part in (*parts, rest):
-            text = text.replace(site.text(part), self._constant(site, part), 1)
-        return text
 
     def _tensors(self, site: Site, test: cst.BaseExpression) -> str:
         """A condition with operators of tensors in the place of `and`, `or` and `not`."""

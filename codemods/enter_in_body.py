@@ -165,6 +165,71 @@ print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
             "unsafe",
         ),
+        Example(
+            """
+import contextlib
+
+import torch
+
+class entered(contextlib.ContextDecorator):
+    def __enter__(self):
+        self.inside = True
+    def __exit__(self, *exc):
+        return False
+
+class sized(contextlib.ContextDecorator):
+    def __init__(self, size, more=1):
+        self.size = size + more
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+@entered()
+def one(x):
+    return x * 2
+
+@sized(2)
+def two(x):
+    return x * 2
+
+print("checksum", torch.compile(one)(torch.ones(2)).sum().item() + torch.compile(two)(torch.ones(2)).sum().item())
+""",
+            """
+import contextlib
+
+import torch
+
+class entered(contextlib.ContextDecorator):
+    def __enter__(self):
+        self.inside = True
+    def __exit__(self, *exc):
+        return False
+
+class sized(contextlib.ContextDecorator):
+    def __init__(self, size, more=1):
+        self.size = size + more
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+def one(x):
+    with entered():
+        return x * 2
+
+def two(x):
+    with sized(2):
+        return x * 2
+
+print("checksum", torch.compile(one)(torch.ones(2)).sum().item() + torch.compile(two)(torch.ones(2)).sum().item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(

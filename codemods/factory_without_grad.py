@@ -75,6 +75,37 @@ print("checksum", loss.item(), weight.grad.sum().item())
 """,
             "unsafe",
         ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    bias: torch.Tensor = torch.zeros(requires_grad=True, size=(2,))
+    scale = torch.ones_like(x, requires_grad=True)
+    scale = scale * 2
+    y = torch.mul(bias + x, scale)
+    y[0] = (-bias)[0] + scale[0] * len(scale.shape)
+    return y.detach()
+
+print("checksum", f(torch.ones(2)).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor):
+    bias: torch.Tensor = torch.zeros(size=(2,))
+    scale = torch.ones_like(x)
+    scale = scale * 2
+    y = torch.mul(bias + x, scale)
+    y[0] = (-bias)[0] + scale[0] * len(scale.shape)
+    return y.detach()
+
+print("checksum", f(torch.ones(2)).sum().item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(

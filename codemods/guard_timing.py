@@ -185,6 +185,58 @@ print("checksum", run(torch.ones(2)).sum().item())
 """,
             "unsafe",
         ),
+        Example(
+            """
+import time
+
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.times = []
+        self.by_name = {"all": []}
+
+    def forward(self, x):
+        start = time.perf_counter()
+        x = x * 2
+        self.times.append(time.perf_counter() - start)
+        self.by_name["all"].append(time.time())
+        if time.perf_counter() - start > 100:
+            x = x + 1
+        return x
+
+print("checksum", torch.compile(Net())(torch.ones(2)).sum().item())
+""",
+            """
+import time
+
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.times = []
+        self.by_name = {"all": []}
+
+    def forward(self, x):
+        if not torch.compiler.is_compiling():
+            start = time.perf_counter()
+        x = x * 2
+        if not torch.compiler.is_compiling():
+            self.times.append(time.perf_counter() - start)
+        if not torch.compiler.is_compiling():
+            self.by_name["all"].append(time.time())
+        if not torch.compiler.is_compiling() and time.perf_counter() - start > 100:
+            x = x + 1
+        return x
+
+print("checksum", torch.compile(Net())(torch.ones(2)).sum().item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(
@@ -217,6 +269,30 @@ def changes(x, starts):
 changes(torch.ones(2), [0.0])
 """,
             "the test changes something besides",
+        ),
+        Declined(
+            """
+import time
+
+import torch
+
+@torch.compile
+def reasons(x, start, flag):
+    if time.time() - start > 100 or flag:
+        x = x + 1
+    return x
+
+@torch.compile
+def listed(x):
+    times = []
+    start = time.time()
+    times.append(time.time() - start)
+    return x * 2, times
+
+reasons(torch.ones(2), 0.0, True)
+listed(torch.ones(2))
+""",
+            "for another reason than the time",
         ),
     )
 
@@ -282,6 +358,9 @@ changes(torch.ones(2), [0.0])
 
     def _limit(self, site: Site, branch: cst.If) -> list[Edit]:
         require(harmless(site, [branch.test]), "the test changes something besides")
+        others = (n for n in walk(branch.test) if isinstance(n, cst.BooleanOperation))
+        alone = all(isinstance(n.operator, cst.And) for n in others)
+        require(alone, "the branch may be taken for another reason than the time")
         word, imports = site.refer("torch.compiler.is_compiling")
         edit = narrowed(site, branch, f"not {word}()", first=True)
         if edit is not None:

@@ -145,6 +145,58 @@ print("checksum", lengthen(torch.ones(2), torch.tensor([1, 2])))
 """,
             "placeholder",
         ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, ids: torch.Tensor):
+    kinds = len(torch.unique(x))
+    more = x.unique().numel() + 1
+    counts = ids.bincount(x, minlength=4)
+    return x * kinds + more, counts
+
+print("checksum", sum(t.sum().item() for t in f(torch.tensor([1.0, 2.0, 1.0]), torch.tensor([0, 1, 3]))))
+""",
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, ids: torch.Tensor):
+    kinds = (x.flatten().sort().values.diff() != 0).sum() + 1
+    more = ((x.flatten().sort().values.diff() != 0).sum() + 1) + 1
+    counts = torch.zeros(4, dtype=x.dtype, device=ids.device).scatter_add_(0, ids, x)
+    return x * kinds + more, counts
+
+print("checksum", sum(t.sum().item() for t in f(torch.tensor([1.0, 2.0, 1.0]), torch.tensor([0, 1, 3]))))
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, n: int):
+    ones = torch.ones(n, dtype=torch.long).tolist()
+    none = [2] + torch.zeros(n + 1, dtype=torch.int64, device="cpu").tolist()
+    return x * len(ones + none)
+
+print("checksum", f(torch.ones(2), 3).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, n: int):
+    ones = [1] * n
+    none = [2] + ([0] * (n + 1))
+    return x * len(ones + none)
+
+print("checksum", f(torch.ones(2), 3).sum().item())
+""",
+            "safe",
+        ),
     )
     DECLINES = (
         Declined(
@@ -189,32 +241,17 @@ import torch
 from torch.nn.functional import one_hot
 
 @torch.compile
-def lists(n, x):
+def f(n, x, ids):
     a = torch.ones(n).tolist()
     b = torch.ones(n, n, dtype=torch.long).tolist()
     c = torch.arange(n, dtype=torch.float32).tolist()
-    return x * a[0] * c[0], b
-
-@torch.compile
-def counts(x, sizes):
-    a = torch.bincount(input=x, minlength=4)
-    b = torch.bincount(x + 1, minlength=5)
-    c = torch.bincount(x)
-    return a, b, c
-
-@torch.compile
-def codes(x):
-    return one_hot(x, -1) * 2
-
-@torch.compile
-def distinct(x):
+    d = torch.bincount(input=ids, minlength=4)
+    e = torch.bincount(ids + 1, minlength=5) + torch.bincount(ids).sum()
+    g = one_hot(ids, -1) * 2
     values = torch.unique(x)
-    return len(torch.unique(x, dim=0)), values * 2
+    return a, b, c, d, e, g, len(torch.unique(x, dim=0)), values * 2
 
-lists(3, torch.ones(2))
-counts(torch.tensor([0, 1]), 3)
-codes(torch.tensor([0, 1]))
-distinct(torch.ones(2))
+f(3, torch.ones(2), torch.tensor([0, 1]))
 """,
             "the list is not known to be one of integers",
         ),
@@ -358,4 +395,6 @@ def _distinct(site: Site, node: cst.Call, name: str) -> Repair:
         readers.texts[count] = f"({readers.texts[count]})"
     readers.follow(count)
     edits = [e for n, t in readers.texts.items() for e in put(site, site.statement(n), {n: t})]
-    return Repair("unsafe", "count the steps in the sorted values; the count becomes a tensor", edits)
+    return Repair(
+        "unsafe", "count the steps in the sorted values; the count becomes a tensor, and is 1 for no values", edits
+    )

@@ -165,6 +165,66 @@ def f(x, scale: int = 2):
 print("checksum", f(ones(2)).sum().item())
 """,
         ),
+        Example(
+            """
+import functools
+import logging
+
+import torch
+
+NAME = "model"
+
+
+@functools.cache
+def warning_once(self, *args):
+    self.warning(*args)
+
+
+logging.Logger.warning_once = warning_once
+logger = logging.getLogger(NAME)
+
+
+@torch.compile
+def f(x, size: int):
+    logger.warning_once(f"used {NAME} {1.5}" " at most %s times %s", 3, None)
+    return x * size
+
+
+print("checksum", f(torch.ones(2), 2).sum().item())
+""",
+            """
+import functools
+import logging
+
+import torch
+
+
+@torch._dynamo.assume_constant_result
+def _warning_once(*args):
+    logger.warning_once(*args)
+
+NAME = "model"
+
+
+@functools.cache
+def warning_once(self, *args):
+    self.warning(*args)
+
+
+logging.Logger.warning_once = warning_once
+logger = logging.getLogger(NAME)
+
+
+@torch.compile
+def f(x, size: int):
+    _warning_once(f"used {NAME} {1.5}" " at most %s times %s", 3, None)
+    return x * size
+
+
+print("checksum", f(torch.ones(2), 2).sum().item())
+""",
+            "safe",
+        ),
     )
     DECLINES = (
         Declined(

@@ -119,6 +119,60 @@ print("checksum", f"{standardized(torch.arange(3.0), torch.arange(3.0)).sum().it
 """,
             "unsafe",
         ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, t: torch.Tensor):
+    same = torch.allclose(x, x * 1, rtol=1e-3) * x
+    off = not (x.sum() > 0)
+    return same.sum() + (torch.is_nonzero(t.sum()) * x).sum() + off * x.sum()
+
+print("checksum", f(torch.ones(2), torch.ones(2)).item())
+""",
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, t: torch.Tensor):
+    same = torch.isclose(x, x * 1, rtol=1e-3).all() * x
+    off = torch.logical_not((x.sum() > 0))
+    return same.sum() + ((t.sum() != 0) * x).sum() + off * x.sum()
+
+print("checksum", f(torch.ones(2), torch.ones(2)).item())
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, t: torch.Tensor):
+    a = torch.full_like(x, t.sum())
+    a[0] = 1.0
+    b = x.new_full((2, 2), t.sum()) * 2
+    p = -pow(x, 2) + pow(x + 1, 3) + pow(x, 2) ** 2
+    return a.sum() + b.sum() + p.sum()
+
+print("checksum", f(torch.ones(2), torch.ones(2)).item())
+""",
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, t: torch.Tensor):
+    a = torch.empty_like(x).copy_(t.sum().detach())
+    a[0] = 1.0
+    b = t.sum().detach().to(x).expand((2, 2)) * 2
+    p = -(x**2) + (x + 1) ** 3 + (x**2) ** 2
+    return a.sum() + b.sum() + p.sum()
+
+print("checksum", f(torch.ones(2), torch.ones(2)).item())
+""",
+            "safe",
+        ),
     )
     DECLINES = (
         Declined(
@@ -189,27 +243,12 @@ typed(torch.ones(2), torch.ones(2))
 import torch
 
 @torch.compile
-def powers(x: torch.Tensor):
-    return pow(x, 2, None)
+def f(x: torch.Tensor, t: torch.Tensor, limits: dict, parts):
+    a = torch.clamp(input=x, min=0.0, max=t) + x.clamp(0.0, **limits) + pow(x, 2, None)
+    b = torch.full_like(*parts) + torch.full_like(x, fill_value=t.sum(), dtype=torch.float64)
+    return a, b, torch.equal(input=x, other=t), torch.allclose(input=x, other=t)
 
-@torch.compile
-def bounds(x: torch.Tensor, t: torch.Tensor, limits: dict):
-    a = torch.clamp(input=x, min=0.0, max=t)
-    b = x.clamp(0.0, **limits)
-    return a + b
-
-@torch.compile
-def compared(x: torch.Tensor, t: torch.Tensor):
-    return torch.equal(input=x, other=t), torch.allclose(input=x, other=t)
-
-@torch.compile
-def filled(x: torch.Tensor, t: torch.Tensor, parts):
-    return torch.full_like(*parts), torch.full_like(x, fill_value=t.sum(), dtype=torch.float64)
-
-powers(torch.ones(2))
-bounds(torch.ones(2), torch.tensor(1.0), {"max": torch.tensor(2.0)})
-compared(torch.ones(2), torch.ones(2))
-filled(torch.ones(2), torch.ones(2), (torch.ones(2), torch.tensor(1.0)))
+f(torch.ones(2), torch.tensor(1.0), {"max": torch.tensor(2.0)}, (torch.ones(2), torch.tensor(1.0)))
 """,
             "what is compared is not in view",
         ),

@@ -260,6 +260,50 @@ print("checksum", shared(torch.ones(2)).item(), shared(torch.ones(2) * 9).item()
 """,
             "unsafe",
         ),
+        Example(
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def f(x, w, deep: bool):
+    y = x * 2
+    if deep and x.sum() > 0:
+        if w.dim() == 1:
+            y = y + 1
+        y = y * 3
+    if deep and y.sum() > 0:
+        x = x * w
+    else:
+        x = x * 3
+    return y + x
+
+print("checksum", f(torch.ones(2), torch.ones(2), True).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+@torch.no_grad()
+def f(x, w, deep: bool):
+    y = x * 2
+    if deep:
+        chosen = x.sum() > 0
+        old_y = y
+        if w.dim() == 1:
+            y = y + 1
+        y = y * 3
+        y = torch.where(chosen, y, old_y)
+    if deep:
+        x = torch.where(y.sum() > 0, x * w, x * 3)
+    else:
+        x = x * 3
+    return y + x
+
+print("checksum", f(torch.ones(2), torch.ones(2), True).sum().item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(
@@ -267,70 +311,22 @@ print("checksum", shared(torch.ones(2)).item(), shared(torch.ones(2) * 9).item()
 import torch
 
 @torch.compile
-def f(x: torch.Tensor):
+def f(x: torch.Tensor, seen: list):
     if x.sum() > 0:
         print("positive")
-    return x + 1
-
-f(torch.ones(2))
-""",
-            "for its effect",
-        ),
-        Declined(
-            """
-import torch
-
-@torch.compile
-def f(x: torch.Tensor):
     y = x + 1
     if x.sum() > 0:
         y = y + torch.rand(2)
-    return y
-
-f(torch.ones(2))
-""",
-            "draws a random number",
-        ),
-        Declined(
-            """
-import torch
-
-@torch.compile
-def f(x: torch.Tensor):
     if x.sum() > 0:
         scale = x * 2
-    return x.sum() if x.dim() == 2 else x + scale
-
-f(torch.ones(2))
-""",
-            "has no value on the other way",
-        ),
-        Declined(
-            """
-import torch
-
-@torch.compile
-def f(x: torch.Tensor, seen: list):
     if x.sum() > 0:
         seen = seen.copy()
         seen.append(x)
-    return x + len(seen)
-
-f(torch.ones(2), [])
-""",
-            "append",
-        ),
-        Declined(
-            """
-import torch
-
-@torch.compile
-def f(x: torch.Tensor):
     if (x < 0).any():
         raise ValueError("negative")
-    return x + 1
+    return y.sum() if x.dim() == 2 else x + scale + len(seen)
 
-f(torch.ones(2))
+f(torch.ones(2), [])
 """,
             "raises an error",
         ),
