@@ -164,7 +164,10 @@ def test_commands_exist_with_the_options_they_are_given(line: str) -> None:
         if words[2].startswith("gblint.knowledge.generate"):
             pytest.importorskip("torch")
             words[2] = "gblint.knowledge.generate.command"
-        command = importlib.import_module(words[2]).main
+        module = importlib.import_module(words[2])
+        if hasattr(module, "__path__"):  # a package that is run
+            module = importlib.import_module(f"{words[2]}.__main__")
+        command = module.main
     elif words[0] == "python" and (script := _script(words)) is not None:
         assert all(f'"{option}"' in script.read_text("utf-8") for option in options)
         return
