@@ -17,6 +17,7 @@ import importlib
 import importlib.util
 import os
 import random
+import re
 import signal
 import sys
 import time
@@ -39,6 +40,7 @@ from gblint.fixing import propose
 
 FOLDERS = ("rules", "codemods")
 FACTS = {"meta", "BREAKS", "CLEAN", "EXAMPLES", "DECLINES", "__all__"}
+HEAD = re.compile("^== ", re.MULTILINE)  # before the name of each program in tests/said
 TIMES = 10  # a mutant may take this many times as long as the code it comes from
 
 Check = tuple[str, Callable[[], str], str]  # name, what is said now, what is kept
@@ -115,8 +117,8 @@ def checks_of(path: Path) -> list[Check]:
         checks += [_check(f"example {n}", lambda t=t: said.said_of_text(t, logging)) for n, t in enumerate(texts)]
         words = [f"    {codemod.meta.name} "]
     for collection, folder in collections_in(said.CORPUS).items():
-        parts = (said.SAID / "programs" / f"{collection}.txt").read_text(encoding="utf8").split("== ")
-        kept = {head: body for head, _, body in (part.partition("\n") for part in parts if part)}
+        text = (said.SAID / "programs" / f"{collection}.txt").read_text(encoding="utf8")
+        kept = {head: body for head, _, body in (part.partition("\n") for part in HEAD.split(text)[1:])}
         for program in programs_in(folder):
             if any(word in kept[program.name] for word in words):
                 checks.append(_check(program.name, lambda p=program: said.said_of_program(p)))
