@@ -169,6 +169,26 @@ f(torch.ones(2), torch.tensor([True, False]))
 """,
             "read afterwards",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, flag: bool, seen: dict):
+    mask = x > 0
+    if flag:
+        x = x + 1
+    elif mask.any():
+        x[mask] = 0
+    if mask.any():
+        x[mask] = 0
+        seen["any"] = True
+    return x
+
+f(torch.ones(2), False, {})
+""",
+            "the test is an `elif`",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:

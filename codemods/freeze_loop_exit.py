@@ -173,67 +173,82 @@ print("checksum", first(torch.ones(2)).sum().item(), first(torch.zeros(2)).sum()
 import torch
 
 @torch.compile
-def f(x: torch.Tensor):
+def left(x: torch.Tensor, y: torch.Tensor):
+    steps = 0
     while True:
         x = x * 2
         if x.sum() > 10:
             break
-    return x
-
-f(torch.ones(2))
-""",
-            "may never end",
-        ),
-        Declined(
-            """
-import torch
-
-@torch.compile
-def f(x: torch.Tensor):
     for i in range(3):
         x = torch.cat([x, x])
         if x.sum() > 10:
             break
-    return x
-
-f(torch.ones(2))
-""",
-            "grows each round",
-        ),
-        Declined(
-            """
-import torch
-
-@torch.compile
-def f(x: torch.Tensor):
-    steps = 0
     for i in range(3):
-        x = x * 2
+        y = y * 2
         steps = steps + 1
-        if x.sum() > 10:
+        if y.sum() > 10:
             break
-    return x / steps
-
-f(torch.ones(2))
-""",
-            "not known to be a tensor",
-        ),
-        Declined(
-            """
-import torch
+    for i in range(3):
+        y = y * 2
+        print(i)
+        if y.sum() > 10:
+            break
+    for i in range(3):
+        y = y * 2
+        if y.sum() > 10:
+            break
+    else:
+        y = y - 1
+    for i in range(3):
+        y = y * 2
+        if i > 1:
+            if y.sum() > 10:
+                break
+    for i in range(3):
+        y = y * 2
+        if y.sum() > 10:
+            y = y - 1
+            break
+    for i in range(3):
+        y = y * 2
+        if i > 1 and y.sum() > 10:
+            break
+    for i in range(3):
+        if y.sum() > 10:
+            break
+        y = y * 2
+    for i in range(3):
+        unread = y * i
+        if unread.sum() > 10:
+            break
+    for i in range(3):
+        unset = y * i
+        if unset.sum() > 10:
+            break
+    return x / steps, unset
 
 @torch.compile
-def f(x: torch.Tensor):
+def several(x: torch.Tensor):
     for i in range(3):
         x = x * 2
-        print(i)
         if x.sum() > 10:
-            break
+            return x, i
+    return x, 3
+
+@torch.compile
+def follows(x: torch.Tensor):
+    for i in range(3):
+        x = x * 2
+        if x.sum() > 10:
+            return x
+    x = x + 1
     return x
 
-f(torch.ones(2))
+left(torch.ones(2), torch.ones(2))
+several(torch.ones(2))
+follows(torch.ones(2))
 """,
-            "called for its effect",
+            "may never end",
         ),
     )
 

@@ -265,8 +265,10 @@ print("checksum", sum(walk(torch.ones(2), True).sum().item() for _ in range(3)))
             """
 import torch
 
+halve = torch.nn.MaxPool1d(2)
+
 @torch.compile
-def f(x: torch.Tensor):
+def used(x: torch.Tensor):
     for i in range(3):
         drop = False
         if i:
@@ -275,43 +277,57 @@ def f(x: torch.Tensor):
             x = x * 2
     return x, drop
 
-f(torch.ones(2))
-""",
-            "is used for more than to skip statements",
-        ),
-        Declined(
-            """
-import torch
-
 @torch.compile
-def f(x: torch.Tensor, noisy: bool):
+def added(x: torch.Tensor, training: bool):
     add = False
-    if noisy:
+    if training:
         add = x.sum() > 0
     if add:
         x = x + 1
-    return x * 2
-
-f(torch.ones(2), True)
-""",
-            "more than None is assigned where the flag lets skip",
-        ),
-        Declined(
-            """
-import torch
-
-halve = torch.nn.MaxPool1d(2)
+    small = training and x.sum() < 0
+    if not small:
+        x = halve(x)
+    none = training and x.max() < 0
+    kept = x * 2
+    if none:
+        kept = None
+    if not none:
+        x = x + 1
+    return x.sum(), kept
 
 @torch.compile
-def f(x: torch.Tensor, training: bool):
-    drop = training and x.sum() < 0
-    if not drop:
-        x = halve(x)
-    return x.sum()
+def looped(x: torch.Tensor, training: bool):
+    for i in range(3):
+        drop = training and x.sum() < i
+        if drop:
+            x = x + 1
+            continue
+        x = x * 2
+    for i in range(3):
+        skip = training and x.max() < i
+        if skip:
+            continue
+        x = x * 2
+        if not skip:
+            x = x + 1
+    for i in range(3):
+        if i:
+            deep = training and x.min() < i
+            if deep:
+                continue
+            x = x * 2
+        x = x + 1
+    for i in range(3):
+        last = training and x.mean() < i
+        if last:
+            continue
+    return x
 
-f(torch.ones(1, 4), True)
+used(torch.ones(1, 2))
+added(torch.ones(1, 2), True)
+looped(torch.ones(1, 2), True)
 """,
-            "changes the size of what it gets",
+            "is used for more than to skip statements",
         ),
     )
 

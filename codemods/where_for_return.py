@@ -204,50 +204,26 @@ print("checksum", sum(drop(torch.ones(2)).sum().item() for _ in range(4)))
 import torch
 
 @torch.compile
-def f(x: torch.Tensor):
+def shorter(x: torch.Tensor):
     if x[-1] == 0:
         return x[:-1]
     return x
 
-f(torch.ones(2))
-""",
-            "different shapes",
-        ),
-        Declined(
-            """
-import torch
-
 @torch.compile
-def f(x: torch.Tensor):
+def none(x: torch.Tensor):
     if x.sum() < 0:
         return None
     return x * 2
 
-f(torch.ones(2))
-""",
-            "`None` is None",
-        ),
-        Declined(
-            """
-import torch
-
 @torch.compile
-def f(x: torch.Tensor):
+def told(x: torch.Tensor):
     if x.sum() < 0:
         return x
     print("positive")
     return x * 2
 
-f(torch.ones(2))
-""",
-            "called for its effect",
-        ),
-        Declined(
-            """
-import torch
-
 @torch.compile
-def f(x: torch.Tensor):
+def looped(x: torch.Tensor):
     for i in range(3):
         x = x + i
         if x.sum() > 2:
@@ -255,9 +231,58 @@ def f(x: torch.Tensor):
         x = x * 2
     return x
 
-f(torch.ones(2))
+@torch.compile
+def one_arm(x: torch.Tensor):
+    if x.sum() < 0:
+        return x * 2
+    else:
+        x = x + 1
+    return x
+
+@torch.compile
+def fact(x: torch.Tensor, flag: bool):
+    if flag and x.sum() < 0:
+        return x * 2
+    elif flag:
+        return x * 3
+    else:
+        return x
+
+@torch.compile
+def shared(x: torch.Tensor):
+    y = x + 1
+    if x.sum() < 0:
+        y = x * 2
+        return y
+    if x.max() < 0:
+        y = x * 2
+        return y
+    return y * 3
+
+@torch.compile
+def much(x: torch.Tensor, flag: bool):
+    if flag and x.sum() < 0:
+        return x * 2
+    if x.sum() < 0:
+        return
+    if x.max() < 0:
+        return x
+    if flag:
+        return
+    z = x * 3
+    return z
+
+@torch.compile
+def last(x: torch.Tensor):
+    if x.sum() < 0:
+        return x
+
+for f in (shorter, none, told, looped, one_arm, shared, last):
+    f(torch.ones(2))
+fact(torch.ones(2), True)
+much(torch.ones(2), True)
 """,
-            "from inside a loop",
+            "different shapes",
         ),
     )
 
