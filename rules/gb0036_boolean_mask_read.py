@@ -32,7 +32,6 @@ from gblint.rule_api import (
     Rule,
     RuleMeta,
     Sequence,
-    Tensor,
     Unknown,
     Value,
     as_tensor,
@@ -203,4 +202,4 @@ def _base_certainty(base: Value) -> float:
     if as_tensor(base) is not None:
         return max(tensor_certainty(base), 0.9)
     unknown = any(isinstance(m, Unknown) or (isinstance(m, Plain) and not m.type) for m in members(base))
-    return 0.8 if unknown or isinstance(base, Tensor) else 0.0
+    return 0.8 if unknown else 0.0

@@ -134,6 +134,10 @@ def repeated(x: torch.Tensor, counts: torch.Tensor):
     return x.repeat_interleave(counts, output_size=None) * 2  # GB0036
 
 @torch.compile
+def owners(x: torch.Tensor, counts: torch.Tensor):
+    return torch.repeat_interleave(counts) * 2  # GB0036
+
+@torch.compile
 def found(x: torch.Tensor):
     y = x * 2
     rows = np.where(y.numpy() > 1.0)[0]  # GB0036
@@ -145,6 +149,7 @@ def aligned(scores: torch.Tensor, targets: torch.Tensor, lengths: torch.Tensor):
     return torch.nn.CTCLoss()(y, targets, lengths, lengths - 3)  # GB0036
 
 repeated(torch.rand(3), torch.tensor([1, 2, 1]))
+owners(torch.rand(3), torch.tensor([1, 2]))
 found(torch.rand(3))
 aligned(torch.rand(5, 1, 3), torch.ones(1, 2, dtype=torch.long), torch.tensor([5]))
 """,

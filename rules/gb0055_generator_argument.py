@@ -119,6 +119,24 @@ def seeded(x: torch.Tensor, generator: torch.Generator | None = None):
 
 seeded(torch.rand(2))
 """,
+        """
+import torch
+
+class Dice:
+    def __init__(self, generator: torch.Generator | None = None):
+        self.generator = generator
+
+    def draw(self, shape):
+        return torch.randn(shape, generator=self.generator)
+
+DICE = Dice()
+
+@torch.compile
+def noisy(x: torch.Tensor):
+    return x + DICE.draw(x.shape)
+
+noisy(torch.rand(3))
+""",
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:

@@ -127,18 +127,6 @@ def every(xs):
 
 every([torch.ones(2), torch.zeros(2)])
 """,
-        """
-import torch
-
-@torch.compile
-def ranged(x: torch.Tensor):
-    for step in range(2):
-        x = x + step
-        torch._dynamo.graph_break()  # GB0025
-    return x
-
-ranged(torch.rand(2))
-""",
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:

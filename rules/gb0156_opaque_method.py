@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from gblint.rule_api import Break, Call, Context, Rule, RuleMeta, tensor_certainty
 
+LOCKS = ("threading.Lock", "threading.RLock", "threading.Condition", "_thread.lock", "_thread.RLock")
 LOCK_METHODS = frozenset({"acquire", "release", "locked", "notify", "notify_all", "wait"})
 TRACED_RANDOM = frozenset({"random", "uniform", "randint", "randrange", "seed", "__init__"})
 TRACED_BYTES = frozenset({"decode", "__len__", "__getitem__", "__eq__"})
@@ -57,7 +58,7 @@ class OpaqueMethod(Rule):
     measured = True
     calls = (
         *(f"{owner}.*" for owner in OWNERS),
-        "threading.Lock.*", "threading.RLock.*", "threading.Condition.*", "_thread.lock.*", "_thread.RLock.*",
+        *(f"{lock}.*" for lock in LOCKS),
         "random.Random.*", "bytes.*", "builtins.bytes.*", "torch.UntypedStorage.nbytes",
         "torch.UntypedStorage.data_ptr", "json.dumps", "json.loads", "json.dump", "json.load",
         "json.JSONEncoder.encode", "json.JSONDecoder.decode", "pprint.pprint", "pprint.pformat", "io.StringIO",
@@ -216,7 +217,7 @@ step(torch.ones(2))
 
 def _breaks(owner: str, method: str) -> bool:
     """Whether an unmeasured callee breaks: some owners have methods that are traced."""
-    if owner in ("threading.Lock", "threading.RLock", "threading.Condition", "_thread.lock", "_thread.RLock"):
+    if owner in LOCKS:
         return method in LOCK_METHODS
     if owner == "random.Random":
         return method not in TRACED_RANDOM

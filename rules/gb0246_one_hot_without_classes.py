@@ -72,6 +72,16 @@ def encode(ids: torch.Tensor):
 
 encode(torch.tensor([0, 2]))
 """,
+        """
+import torch
+import torch.nn.functional as F
+
+@torch.compile
+def spread(ids: torch.Tensor, sizes: list):
+    return F.one_hot(ids, *sizes)
+
+spread(torch.tensor([0, 2]), [4])
+""",
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:

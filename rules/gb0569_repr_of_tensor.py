@@ -80,6 +80,16 @@ def mapped(x: torch.Tensor):
 shown(torch.rand(2))
 mapped(torch.rand(2))
 """,
+        """
+import torch
+
+@torch.compile
+def formatted(x: torch.Tensor):
+    y = x * 2
+    return y, f"{y!r}"  # GB0569
+
+formatted(torch.rand(2))
+""",
     )
     CLEAN = (
         """

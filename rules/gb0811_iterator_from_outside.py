@@ -191,7 +191,8 @@ unused(torch.ones(2), zip([1], [2]))
         if not kinds:
             return None
         certainty = 0.95 if len(kinds) == len(members(event.value)) else 0.6
-        message = f"`{context.text(event.node)}` is a {kinds[0]} made outside the compiled region"
+        article = "an" if kinds[0][0] in "aei" else "a"
+        message = f"`{context.text(event.node)}` is {article} {kinds[0]} made outside the compiled region"
         # A loop or unpacking cannot be resumed, a call (`list(pairs)`) can.
         fatal = not isinstance(event.node, cst.Call)
         return Break(message, certainty, about=event.value, fatal=fatal, code=_code_for(kinds[0], context.torch))

@@ -88,8 +88,10 @@ step(torch.ones(2), next(pairs))
         found = [m for m in members(event.args[0]) if isinstance(m, Stream) and m.passed_in and m.kind != "range"]
         if not found:
             return None
-        message = f"`{context.text(event.node)}` advances a {found[0].kind} made outside the compiled region"
-        return Break(message, 0.95, code=_code_for(found[0].kind, context.torch))
+        kind = found[0].kind
+        article = "an" if kind[0] in "aei" else "a"
+        message = f"`{context.text(event.node)}` advances {article} {kind} made outside the compiled region"
+        return Break(message, 0.95, code=_code_for(kind, context.torch))
 
 
 def _code_for(kind: str, torch: tuple[int, int]) -> str:

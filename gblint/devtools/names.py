@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from types import ModuleType
 
-_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*(\.\*?)?")
+_NAME = re.compile(r"[A-Za-z_][\w.*]*")
 FACTS = {"meta", "BREAKS", "CLEAN", "EXAMPLES", "DECLINES"}
 # What a word is looked up in: it is the name of a method or attribute, or of a function whose module is left out.
 OWNERS = ("builtins", "collections", "object", "Exception", "str", "list", "dict", "set", "bytes", "types", "torch",

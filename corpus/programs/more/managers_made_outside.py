@@ -23,7 +23,7 @@ def scoped(x: torch.Tensor):
     y = x * 2
     with SCOPE:
         y = y + 1
-    return y
+    return y * 3
 
 
 @torch.compile(backend="eager")
@@ -31,7 +31,7 @@ def placed(x: torch.Tensor):
     y = x * 2
     with DEVICE:
         y = y + 1
-    return y
+    return y * 3
 
 
 @torch.compile(backend="eager")
@@ -39,7 +39,7 @@ def profiled(x: torch.Tensor):
     y = x * 2
     with PROFILE:
         y = y + 1
-    return y
+    return y * 3
 
 
 if __name__ == "__main__":
