@@ -47,6 +47,7 @@ def fetch(folder: Path, requirements_file: Path) -> None:
     """Install the pinned releases into `folder`. Raises subprocess.CalledProcessError when pip fails."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--upgrade"]
     subprocess.run([*command, "--target", str(folder), "-r", str(requirements_file)], check=True)
+    folder.mkdir(parents=True, exist_ok=True)  # where nothing is pinned, pip makes none
     (folder / MARKER).touch()  # a project of its own: what is read is not taken for a part of the one around it
 
 

@@ -119,8 +119,10 @@ def test_fetching(corpus: Path, site_packages: Path, tmp_path: Path, monkeypatch
     fetched = CliRunner().invoke(sources.main, ["modeling", "--corpus", str(corpus)])
     assert fetched.output == ".cache/sources/modeling: fetched\n"
     assert "--no-deps" in commands[0]
-    (tmp_path / ".cache" / "sources").mkdir(parents=True)
-    site_packages.rename(tmp_path / ".cache" / "sources" / "modeling")
+    folder = tmp_path / ".cache" / "sources" / "modeling"
+    assert [file.name for file in folder.iterdir()] == [sources.MARKER]
+    (folder / sources.MARKER).unlink()
+    site_packages.rename(folder)
     assert "there already" in CliRunner().invoke(sources.main, ["modeling", "--corpus", str(corpus)]).output
     failed = CliRunner().invoke(sources.main, ["libraries", "--corpus", str(corpus)])
     assert failed.exit_code == 1
