@@ -43,6 +43,7 @@ for backend in ("eager", "inductor"):
     torch.compile(lambda x: [x + 1, x.item()], backend=backend)(torch.ones(1))
 """
 FIRST_COMPILE_IMPORTS = ("torch", "sympy", "functorch", "mpmath", "networkx", "numpy")
+WARM_UP_SECONDS = 20  # of a program
 
 
 class Watch:
@@ -453,13 +454,22 @@ def import_what_a_first_compile_imports() -> None:
 
 
 def warm_up(programs: Iterable[str]) -> None:
-    """Run programs in this process, so that what torch works out once is there before forking."""
+    """Run programs in this process, so that what torch works out once is there before forking. One that takes longer
+    than a while is given up."""
     use_eager_backend()
+    signal.signal(signal.SIGALRM, _give_up)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         for program in programs:
+            signal.setitimer(signal.ITIMER_REAL, WARM_UP_SECONDS)
             with contextlib.suppress(Exception):
                 runpy.run_path(program, run_name="__main__")
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
     torch._dynamo.reset()
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError
 
 
 def main() -> None:
