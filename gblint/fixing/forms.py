@@ -151,6 +151,8 @@ def dtype(site: Site, node: cst.CSTNode) -> str | None:
     if isinstance(node, cst.BinaryOperation):
         return _arithmetic(site, node, node.left, node.right) if _is_elementwise(node) else None
     name, args = applied(site, node)
+    if not args:  # a mistake in the program: `torch.relu()`
+        return None
     if name == "where" and len(args) == 3:
         return _arithmetic(site, None, *args[1:])
     if (name == "masked_fill" and len(args) == 3) or name in _KEEPS | _FILLS:
@@ -228,9 +230,9 @@ def _carriers(site: Site, node: cst.CSTNode) -> set[str]:
     name, args = applied(site, node)
     if name in _FILLS | _TESTS | {"detach"} or isinstance(node, cst.Comparison):
         return set()
-    if name == "where":
+    if name == "where" and len(args) == 3:
         return _carriers(site, args[1]) | _carriers(site, args[2])
-    if name == "masked_fill":
+    if name == "masked_fill" and args:
         return _carriers(site, args[0])
     if isinstance(node, cst.Name | cst.Attribute) and not number_type(site, node):
         return {site.text(node)}

@@ -238,4 +238,7 @@ def _compile(data: bytes, path: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT if is_notebook(path) else 0
-        compile(data, path, "exec", flags, dont_inherit=True)
+        try:
+            compile(data, path, "exec", flags, dont_inherit=True)
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply for Python to compile") from error

@@ -34,6 +34,8 @@ def unsound(site: Site, edits: Iterable[Edit]) -> str:
         return f"the new text would not be Python: {error.msg}"
     except (Conflict, ValueError) as error:
         return f"the edits do not go together: {error}"
+    except RecursionError:
+        return "the new text would be nested too deeply for Python"
     return ""
 
 

@@ -109,3 +109,19 @@ def test_nested_too_deeply_to_be_json(project: Write, gblint: Callable[..., Resu
     assert gblint("logs", folder / "out").code in (0, 1)
     project({"nb.ipynb": '{"cells": [], "n": ' + "1" * 5000 + "}"})
     assert "not a notebook" in gblint("check", "-n", "nb.ipynb").out
+
+
+def test_a_call_that_lacks_its_argument(project: Write, gblint: Callable[..., Result]) -> None:
+    model = """
+    import torch
+
+    @torch.compile
+    def f(x: torch.Tensor):
+        if x.sum() > 0:
+            return x * 2
+        return torch.zeros_like()
+    """
+    project({"m.py": model})
+    result = gblint("check", "-n", "-j1", "--min-confidence", "0")
+    assert result.code == 1
+    assert "internal error" not in result.out + result.err
