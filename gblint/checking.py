@@ -112,7 +112,8 @@ class Outcome(msgspec.Struct):
     tolerated: how many of `findings` do not make the exit code 1.
     broken: the compiled roots that each root cause breaks.
     checked: the files reported on. overlay: contents that stood in for files. calls: the call graph in packed parts
-    (see `gblint.callgraph`). notes: one line each for what a reader has to know to trust the report.
+    (see `gblint.callgraph`). notes: one line each for what a reader has to know to trust the report; doubts: those of
+    them that `strict` makes a failure, as kind and text.
     """
 
     findings: list[Finding] = []
@@ -254,6 +255,7 @@ class Settled:
         self._finder = ConfigFinder(options.config, options.isolated)
         self._options = options
         self._known: dict[Path, Config] = {}
+        self._of_folders: dict[str, Config] = {}
 
     def of(self, folder: Path) -> Config:
         if folder not in self._known:
@@ -261,8 +263,11 @@ class Settled:
         return self._known[folder]
 
     def of_file(self, path: str) -> Config:
-        """The settings that hold for an absolute path."""
-        return self.of(Path(path).parent)
+        """The settings that hold for an absolute path. (It is asked of each finding: a Path each time would cost.)"""
+        folder = os.path.dirname(path)
+        if folder not in self._of_folders:
+            self._of_folders[folder] = self.of(Path(folder))
+        return self._of_folders[folder]
 
 
 @lru_cache(maxsize=256)

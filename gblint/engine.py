@@ -171,16 +171,19 @@ class Engine:
 
     def _unfound(self, wanted: set[str]) -> set[str]:
         """The top-level packages that wanted files import where they always do so, and that are not there."""
-        layout = self.project.layout
-        return {
-            binding.target.partition(".")[0]
-            for info in self.infos
-            if info.path in wanted
-            for bindings in info.bindings.values()
-            for binding in bindings
-            if binding.kind == "import" and not binding.guard and binding.target
-            if not layout.reaches(binding.target, binding.attr, os.path.dirname(info.path))
-        }
+        reaches = self.project.layout.reaches
+        missing: set[str] = set()
+        for info in self.infos:
+            if info.path not in wanted:
+                continue
+            folder = os.path.dirname(info.path)
+            for binding in (b for bindings in info.bindings.values() for b in bindings):
+                if binding.kind != "import" or binding.guard or not binding.target:
+                    continue
+                head = binding.target.partition(".")[0]
+                if head not in missing and not reaches(binding.target, binding.attr, folder):
+                    missing.add(head)  # to look for it from every other folder as well would cost most of all
+        return missing
 
     def _diagnostics(self, wanted: set[str]) -> list[Diagnostic]:
         return [

@@ -50,13 +50,10 @@ def content_digest(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def _seal(*what: object) -> bytes:
-    """What a row is known again by."""
-    digest = blake2b(digest_size=_SEAL)
-    for each in what:
-        data = each if isinstance(each, bytes) else repr(each).encode("utf-8", "backslashreplace")
-        digest.update(b"%d:" % len(data))
-        digest.update(data)
+def _seal(*key: object, blob: bytes = b"") -> bytes:
+    """What a row is known again by, of its key and all else that it holds."""
+    digest = blake2b(repr(key).encode("utf-8", "backslashreplace"), digest_size=_SEAL)
+    digest.update(blob)
     return digest.digest()
 
 
@@ -281,7 +278,7 @@ class IndexCache:
             files = [(path, *row, _seal(path, *row)) for path, row in self._new_files.items()]
             connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?)", files)
             for table, new in (("indexes", self._new_indexes), ("results", self._new_results)):
-                rows = ((key, _seal(table, key, blob) + blob) for key, blob in new.items())
+                rows = ((key, _seal(table, key, blob=blob) + blob) for key, blob in new.items())
                 connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
             connection.execute("COMMIT")
         except sqlite3.Error:
@@ -311,7 +308,7 @@ def _opened(table: str, key: str, data: object) -> bytes | None:
     if not isinstance(data, bytes):
         return None
     seal, blob = data[:_SEAL], data[_SEAL:]
-    return blob if seal == _seal(table, key, blob) else None
+    return blob if seal == _seal(table, key, blob=blob) else None
 
 
 def _index_key(digest: str, name: str, package: str) -> str:
