@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gblint.devtools.accuracy import Predicted, program_verdicts, score_truth, truth_verdicts
+from gblint.devtools.options import corpus_options
 from gblint.devtools.programs import collections_in, main_file
 from gblint.devtools.score import Runner, judged_libraries, judged_programs
 from gblint.devtools.sources import CACHE, SETS, find_sources, requirements
@@ -318,34 +319,24 @@ def _trade_off(collected: Collected, fitted: Sequence[float]) -> Iterator[str]:
 # ---------------------------------------------------------------------------------------------------------- command
 
 
-@click.command(help=__doc__)
-@click.option(
-    "--sources",
-    "folders",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A site-packages folder with library sources; may be given several times.",
-)
-@click.option(
-    "--findings",
-    "reports",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Fit on the findings of this JSON report, made with --min-confidence 0; may be given several times.",
-)
-@click.option("--corpus", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path("corpus"))
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default=TABLE, show_default=True)
-@click.option("--check", "checking", is_flag=True, help="Write nothing; exit with 1 if confidences do not hold.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=2, show_default=True)
-def main(
-    folders: tuple[Path, ...], reports: tuple[Path, ...], corpus: Path, output: Path, checking: bool, jobs: int
-) -> None:
-    collected = collect(corpus, folders, Runner(reports, jobs))
+def check_complete(collected: Collected) -> None:
+    """Raises click.ClickException if the sources of a set of libraries were not to be found."""
     if missing := [part for part in SETS if part not in collected.libraries]:
         raise click.ClickException(
             f"the sources of {' and '.join(missing)} are in none of the folders: give them with --sources, "
             "or fetch them with `python -m gblint.devtools.sources`"
         )
+
+
+@click.command(help=__doc__)
+@corpus_options("Fit on the findings of this JSON report, made with --min-confidence 0")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default=TABLE, show_default=True)
+@click.option("--check", "checking", is_flag=True, help="Write nothing; exit with 1 if confidences do not hold.")
+def main(
+    folders: tuple[Path, ...], reports: tuple[Path, ...], corpus: Path, output: Path, checking: bool, jobs: int
+) -> None:
+    collected = collect(corpus, folders, Runner(reports, jobs))
+    check_complete(collected)
     if not collected.examples:
         raise click.ClickException("no finding is in the corpus: the reports seem to be about other files")
     for line in report(collected):

@@ -18,11 +18,20 @@ import msgspec
 
 from gblint.config import MIN_CONFIDENCE
 from gblint.devtools.accuracy import Predicted, Tally, score_truth
-from gblint.devtools.fit import Collected, Example, calibration_error, collect, errors, libraries_left_out
+from gblint.devtools.fit import (
+    Collected,
+    Example,
+    calibration_error,
+    check_complete,
+    collect,
+    errors,
+    libraries_left_out,
+)
+from gblint.devtools.options import corpus_options
 from gblint.devtools.programs import collections_in
 from gblint.devtools.score import Runner, programs_score, release_score, scored_releases
 from gblint.devtools.scores import ENOUGH, FILE, Figures, Held, Measured, Row, Scores, load_scores, truth_digest
-from gblint.devtools.sources import PIN, SETS, requirements
+from gblint.devtools.sources import PIN, requirements
 from gblint.devtools.truth import Key, Truth, library_of
 
 PARTS = ("programs", "truth")
@@ -98,33 +107,14 @@ def text(scores: Scores) -> str:
 
 @click.command(help=__doc__)
 @click.argument("parts", nargs=-1, type=click.Choice(PARTS))
-@click.option(
-    "--sources",
-    "folders",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A site-packages folder with library sources; may be given several times.",
-)
-@click.option(
-    "--findings",
-    "reports",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Take the libraries' findings from this JSON report; may be given several times.",
-)
-@click.option("--corpus", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path("corpus"))
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=2, show_default=True)
+@corpus_options("Take the libraries' findings from this JSON report")
 def main(parts: tuple[str, ...], folders: tuple[Path, ...], reports: tuple[Path, ...], corpus: Path, jobs: int) -> None:
     scores = load_scores(corpus)
     if "programs" in (parts or PARTS):
         scores.programs = measure_programs(corpus, jobs)
     if "truth" in (parts or PARTS):
         collected = collect(corpus, folders, Runner(reports, jobs), Runner((), jobs))
-        if missing := [name for name in SETS if name not in collected.libraries]:
-            raise click.ClickException(
-                f"the sources of {' and '.join(missing)} are in none of the folders: give them with --sources, "
-                "or fetch them with `python -m gblint.devtools.sources`"
-            )
+        check_complete(collected)
         scores.truth = measure_truth(collected, corpus)
         scores.calibration = {kind: round(error, 4) for kind, error in errors(collected.examples).items()}
         scores.digest = truth_digest(corpus)

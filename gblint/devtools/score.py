@@ -28,6 +28,7 @@ from gblint.checking import Options, check
 from gblint.config import MIN_CONFIDENCE
 from gblint.devtools.accuracy import Predicted, Score, Tally, from_finding, from_json, score_programs, score_truth
 from gblint.devtools.labels import Labels
+from gblint.devtools.options import corpus_options
 from gblint.devtools.programs import LABELLED, collections_in, labels_of, programs_in
 from gblint.devtools.releases import load_releases
 from gblint.devtools.sources import CACHE, SETS, find_sources, requirements
@@ -187,25 +188,10 @@ def _text(figure: float | None) -> str:
 
 @click.command(help=__doc__)
 @click.argument("parts", nargs=-1)
-@click.option(
-    "--sources",
-    "folders",
-    multiple=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A site-packages folder with library sources; may be given several times.",
-)
-@click.option(
-    "--findings",
-    "reports",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Score the findings of this JSON report; may be given several times.",
-)
-@click.option("--corpus", type=click.Path(exists=True, file_okay=False, path_type=Path), default=Path("corpus"))
+@corpus_options("Score the findings of this JSON report")
 @click.option("--check", "checking", is_flag=True, help="Exit with 1 when a figure is below corpus/floors.toml.")
 @click.option("--show", is_flag=True, help="List every missed break and every noisy finding.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON only.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=2, show_default=True)
 def main(
     parts: tuple[str, ...], folders: tuple[Path, ...], reports: tuple[Path, ...], corpus: Path, checking: bool,
     show: bool, as_json: bool, jobs: int,
