@@ -15,6 +15,7 @@ from gblint.codemod_api import Codemod, Declined, Example
 from gblint.devtools.dynamo import DynamoRunner
 from gblint.devtools.observed import Observed
 from gblint.devtools.repairs import result
+from gblint.devtools.said import stem
 from gblint.fixing.edits import edited
 from gblint.fixing.plan import Choice
 from gblint.fixing.session import Repaired, repair
@@ -26,17 +27,11 @@ MOST_LINES = 400
 APPLIED = ("safe", "unsafe")
 
 
-def name_of(codemod: type[Codemod]) -> str:
-    return Path(inspect.getfile(codemod)).stem
-
-
 EXAMPLES = [
-    pytest.param(c, example, id=f"{name_of(c)}-{number}") for c in CODEMODS for number, example in enumerate(c.EXAMPLES)
+    pytest.param(c, example, id=f"{stem(c)}-{number}") for c in CODEMODS for number, example in enumerate(c.EXAMPLES)
 ]
 DECLINES = [
-    pytest.param(c, declined, id=f"{name_of(c)}-{number}")
-    for c in CODEMODS
-    for number, declined in enumerate(c.DECLINES)
+    pytest.param(c, declined, id=f"{stem(c)}-{number}") for c in CODEMODS for number, declined in enumerate(c.DECLINES)
 ]
 RUN = [p for p in EXAMPLES if p.values[1].applicability in APPLIED]
 
@@ -62,7 +57,7 @@ def source(tmp_path: Path, text: str) -> Path:
 # -- form ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("codemod", CODEMODS, ids=name_of)
+@pytest.mark.parametrize("codemod", CODEMODS, ids=stem)
 def test_docstring_has_the_headings_in_order(codemod: type[Codemod]) -> None:
     text = inspect.getmodule(codemod).__doc__ or ""
     summary, _, rest = text.partition("\n")
@@ -73,21 +68,21 @@ def test_docstring_has_the_headings_in_order(codemod: type[Codemod]) -> None:
         assert part.strip(), "an empty section"
 
 
-@pytest.mark.parametrize("codemod", CODEMODS, ids=name_of)
+@pytest.mark.parametrize("codemod", CODEMODS, ids=stem)
 def test_file_is_named_for_its_codemod_and_short(codemod: type[Codemod]) -> None:
     file = Path(inspect.getfile(codemod))
     assert file.stem == codemod.meta.name.replace("-", "_")
     assert len(file.read_text(encoding="utf8").splitlines()) <= MOST_LINES
 
 
-@pytest.mark.parametrize("codemod", CODEMODS, ids=name_of)
+@pytest.mark.parametrize("codemod", CODEMODS, ids=stem)
 def test_it_repairs_findings_of_rules_that_exist(codemod: type[Codemod]) -> None:
     known = {"*"} | {word for rule in load_rules() for word in (rule.meta.code, rule.meta.slug)}
     assert codemod.meta.fixes
     assert set(codemod.meta.fixes) <= known
 
 
-@pytest.mark.parametrize("codemod", CODEMODS, ids=name_of)
+@pytest.mark.parametrize("codemod", CODEMODS, ids=stem)
 def test_it_has_examples_of_both_kinds(codemod: type[Codemod]) -> None:
     assert codemod.EXAMPLES
     assert codemod.DECLINES

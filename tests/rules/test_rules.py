@@ -6,7 +6,6 @@ import importlib.metadata
 import inspect
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,19 +15,15 @@ import gblint.knowledge
 from gblint.analysis import Settings, analyze
 from gblint.devtools.dynamo import DynamoRunner, Observed
 from gblint.devtools.labels import example_problems, expected, expected_silent
+from gblint.devtools.said import examples_of, own_rules, stem
 from gblint.knowledge import load
 from gblint.ranges import applies
-from gblint.registry import load_rules
 from gblint.rule_api import Rule, RuleMeta
 
 HEADINGS = ("What breaks", "Why Dynamo breaks", "Example", "Instead", "Fix", "Torch versions", "Limits")
 IDS = json.loads((Path(gblint.knowledge.__file__).parent / "data" / "graph_break_ids.json").read_text(encoding="utf8"))
-RULES = [rule for rule in load_rules() if rule.__module__.startswith("gblint.rules.")]
+RULES = own_rules()
 MAX_LINES = 250
-
-
-def name_of(rule: type[Rule]) -> str:
-    return rule.__module__.rpartition(".")[2]
 
 
 def installed() -> tuple[int, int]:
@@ -36,20 +31,17 @@ def installed() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def examples(rule: type[Rule]) -> Iterator[tuple[str, str]]:
-    """The examples of a rule, named."""
-    for kind in ("BREAKS", "CLEAN"):
-        for number, text in enumerate(getattr(rule, kind)):
-            yield f"{name_of(rule)}-{kind.lower()}-{number}", text
-
-
-EXAMPLES = [pytest.param(rule, text, id=name) for rule in RULES for name, text in examples(rule)]
+EXAMPLES = [
+    pytest.param(rule, text, id=f"{stem(rule)}-{name.replace(' ', '-')}")
+    for rule in RULES
+    for name, text in examples_of(rule).items()
+]
 
 
 # -- the rule as a piece of source and documentation -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES, ids=stem)
 def test_metadata_is_complete(rule: type[Rule]) -> None:
     meta = rule.meta
     assert all((meta.code, meta.slug, meta.summary, meta.advice, meta.category, meta.torch, meta.since))
@@ -64,7 +56,7 @@ def test_metadata_is_complete(rule: type[Rule]) -> None:
     assert not rule.calls or hasattr(rule, "on_call")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES, ids=stem)
 def test_code_exists_in_the_releases_it_claims(rule: type[Rule]) -> None:
     _claims_what_is_there(rule.meta.code, rule.meta.torch)
     for where, code in rule.meta.renamed:
@@ -81,7 +73,7 @@ def _claims_what_is_there(code: str, where: str) -> None:
     assert version(claimed[-1]) <= version(last), f"{code} is raised up to {last}"
 
 
-@pytest.mark.parametrize("rule", RULES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES, ids=stem)
 def test_a_release_has_one_id_for_a_rule(rule: type[Rule]) -> None:
     """Ranges that overlap would leave it to their order which id is said."""
     ranges = [rule.meta.torch, *(where for where, _ in rule.meta.renamed)]
@@ -102,14 +94,14 @@ def version(release: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES, ids=stem)
 def test_file_is_named_for_its_rule_and_short(rule: type[Rule]) -> None:
     file = Path(inspect.getfile(rule))
     assert re.fullmatch(rf"{rule.meta.code.lower()}_[a-z0-9_]+\.py", file.name)
     assert len(file.read_text(encoding="utf8").splitlines()) <= MAX_LINES
 
 
-@pytest.mark.parametrize("rule", RULES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES, ids=stem)
 def test_docstring_has_the_headings_in_order(rule: type[Rule]) -> None:
     text = inspect.getmodule(rule).__doc__ or ""
     summary, _, rest = text.partition("\n")
@@ -120,7 +112,7 @@ def test_docstring_has_the_headings_in_order(rule: type[Rule]) -> None:
         assert all(line.startswith("    ") for line in part.splitlines() if line.strip())
 
 
-@pytest.mark.parametrize("rule", RULES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES, ids=stem)
 def test_callees_are_spelled_as_events_spell_them(rule: type[Rule]) -> None:
     knowledge = load("2.13")
     for pattern in rule.calls:
@@ -137,7 +129,7 @@ def test_no_two_rules_share_a_slug() -> None:
 # -- the examples ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES, ids=name_of)
+@pytest.mark.parametrize("rule", RULES, ids=stem)
 def test_examples_announce_what_they_should(rule: type[Rule]) -> None:
     for text in rule.BREAKS:
         assert rule.meta.code in {code for _, code in expected(text) | expected_silent(text)}
