@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from gblint.index.model import FunctionInfo, ModuleInfo
     from gblint.interpreter.machine import Machine
 
-# An entry of a docstring, as `mask (torch.BoolTensor): ...` or `mask: Boolean mask of ...`, in any usual style.
+# An entry of a docstring, as `mask (torch.BoolTensor): ...`, or `mask: Boolean mask of ...` with or without a type.
 DOCUMENTED_MASK = re.compile(
     r"^[ \t]*`{0,2}(\w+)`{0,2}[ \t]*"
     r"(?:\([^)\n]*BoolTensor|(?:\([^\n]*\))?[ \t]*:\s*(?:an? |the |optional )?bool(?:ean)? (?:mask|tensor))",
