@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 # Characters of function text that codemods may look at for one unit, a function counting once for each break in it: a
 # repair takes time in proportion to the function, so thousands of breaks in one huge function would take hours.
 REPAIR_BUDGET = 2_000_000
-USUAL_LEVELS = 100  # code nested deeper, such as a condition of a thousand terms, takes codemods longer by as much
+USUAL_LEVELS = 25  # code nested deeper, such as a condition of a hundred terms, takes codemods longer by as much
+MOST_LEVELS = 250  # a repair of code nested deeper, which no person has written, takes seconds and gigabytes
+TOO_MANY = "there are too many breaks in functions this long to work out repairs for all; repair the others first"
 SURE = 0.75  # from here on a finding is an error, below a warning
 
 
@@ -50,7 +52,7 @@ def findings_of(
         return kept
     from gblint.fixing.propose import with_fixes
 
-    costs: dict[Tree, int] = {}
+    levels: dict[Tree, int] = {}
     left = REPAIR_BUDGET
     repaired = []
     for finding in kept:
@@ -59,10 +61,15 @@ def findings_of(
             continue
         draft = found[id(finding)][1]
         tree = draft.chunk.tree
-        if tree not in costs:
-            costs[tree] = len(tree.text) * (1 + _levels(tree.module) // USUAL_LEVELS)
-        left -= costs[tree]
-        repaired.append(with_fixes(machine, draft, finding, options) if left > 0 else _unrepaired(finding))
+        if tree not in levels:
+            levels[tree] = _levels(tree.module)
+        left -= len(tree.text) * (1 + levels[tree] // USUAL_LEVELS)
+        if levels[tree] > MOST_LEVELS:
+            repaired.append(_unrepaired(finding, "the function is nested too deeply to work out a repair; split it up"))
+        elif left <= 0:
+            repaired.append(_unrepaired(finding, TOO_MANY))
+        else:
+            repaired.append(with_fixes(machine, draft, finding, options))
     return repaired
 
 
@@ -77,8 +84,7 @@ def _levels(node: CSTNode) -> int:
     return count
 
 
-def _unrepaired(finding: Finding) -> Finding:
-    reason = "there are too many breaks in functions this long to work out repairs for all; repair the others first"
+def _unrepaired(finding: Finding, reason: str) -> Finding:
     return msgspec.structs.replace(finding, refusals=(("gblint", reason),), examined=True)
 
 

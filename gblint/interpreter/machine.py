@@ -204,6 +204,8 @@ class Machine:
         for rule, handler in entries:
             try:
                 answer = handler(event, self.context)
+            except RecursionError:  # it is the code that is nested too deeply; who runs the function knows what to do
+                raise
             except Exception as error:  # a rule at fault loses its own answer, nothing else
                 self.rule_errors.add(f"rule {rule.meta.code} {rule.meta.slug}: {type(error).__name__}: {error}")
                 if self.debug:

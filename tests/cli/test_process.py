@@ -96,6 +96,28 @@ def test_a_very_long_file(project) -> None:
     assert result.code == 1
 
 
+CHAINS = {
+    "and": " and ".join(["x"] * 800),
+    "conditional": "x if x else " * 2_900 + "x",
+    "sum": "x" + " + x" * 2_000,
+}
+
+
+@pytest.mark.parametrize("kind", CHAINS)
+def test_a_chain_of_thousands_is_analysed_and_costs_nothing_else(project, kind: str) -> None:
+    source = (
+        f"import torch\n\n@torch.compile\ndef step(x: torch.Tensor):\n    y = {CHAINS[kind]}\n    return y.item()\n"
+    )
+    root = project({"model.py": MODEL, "deep.py": source})
+    result = check(root, "--output-format", "concise", "--roots", "all")
+    clean(result)
+    assert result.code == 1
+    assert "model.py:6:12: GB0170" in result.out
+    fixed = spawn("fix", "--no-cache", "-j", "1", "--unsafe-fixes", "--diff", cwd=root)
+    clean(fixed)
+    assert "deep.py" not in fixed.out, "what is nested so deeply is not repaired"
+
+
 def test_an_unreadable_file(project) -> None:
     root = project({"model.py": MODEL, "secret.py": "x = 1\n"})
     (root / "secret.py").chmod(0)

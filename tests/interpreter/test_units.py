@@ -110,6 +110,25 @@ def test_a_root_out_of_budget_is_counted_and_the_others_are_run(analyst: Analyst
     assert [f.function for f in result.findings] == ["program.short"]
 
 
+def test_code_too_deep_for_a_rule_counts_as_out_of_budget(analyst: Analyst) -> None:
+    class Deep(Rule):
+        meta = META
+        calls = ("*",)
+
+        def on_call(self, event: Call, context: Context) -> Break | None:
+            return self.on_call(event, context)
+
+    path = analyst.write("""
+        @torch.compile
+        def step(x: Tensor):
+            graph_break()
+    """)
+    worker = analyst.worker(path)
+    add_rule(worker, Deep())
+    result = worker.run(Plan(worker.project.info(path), "explicit"))
+    assert (result.cut, result.internal) == (1, [])
+
+
 # -- rules at fault --------------------------------------------------------------------------------------------------
 
 
