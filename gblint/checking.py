@@ -365,6 +365,7 @@ def _analyse(
         python=environment.python,
         functions=tuple({**declared(), **dict(config.functions)}.items()),
         fixing=_fixing(config, options),
+        optional=_selection(config, options).optional,
         jobs=options.jobs,
     )
     cache_dir = None if options.no_cache else options.cache_dir or cache_folder(config, group.root)
@@ -385,6 +386,10 @@ def _of_project(project: Project, group: _Group, options: Options) -> list[Path]
             if near and not usual.match_path(str(file)):
                 files[file] = None
     return list(files)
+
+
+def _selection(config: Config, options: Options) -> Selection:
+    return Selection(Layer(config.select, config.ignore, config.extend_select), options.layer)
 
 
 def _fixing(config: Config, options: Options) -> tuple[tuple[str, str], ...]:
@@ -501,8 +506,7 @@ class _Filter:
         config = self._config(filename)
         selection = self._selections.get(config)
         if selection is None:
-            layer = Layer(config.select, config.ignore, config.extend_select)
-            selection = self._selections[config] = Selection(layer, self._options.layer)
+            selection = self._selections[config] = _selection(config, self._options)
         if not selection.enabled(code, name):
             return False
         return not any(

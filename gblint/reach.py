@@ -37,10 +37,12 @@ def key_of(finding: Finding) -> Key:
 
 
 def causes_of(units: Iterable[Iterable[Finding]]) -> dict[Key, Cause]:
-    """The root causes of findings, given by unit."""
+    """The root causes of graph breaks, given by unit."""
     causes: dict[Key, Cause] = {}
     for number, findings in enumerate(units):
         for finding in findings:
+            if finding.consequence == "recompiles":
+                continue
             key = key_of(finding)
             cause = causes.get(key)
             if cause is None:

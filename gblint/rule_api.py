@@ -82,7 +82,7 @@ __all__ = [
 ]  # fmt: skip
 
 NOTHING_DECLARED = Declarations(())
-Category = Literal["fundamental", "supportable", "user-error", "dynamo-bug"]
+Category = Literal["fundamental", "supportable", "user-error", "dynamo-bug", "recompile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class RuleMeta:
     """Facts about a rule.
 
     code: PyTorch's graph-break id. slug: names the bad pattern, kebab-case. summary: one line.
-    category: Dynamo's hint class. since: gblint release that added it.
+    category: Dynamo's hint class; "recompile" for what breaks nothing. since: gblint release that added it.
     torch: the releases that report it under `code`, as a PEP 440 specifier (">=2.8", ">=2.8,<2.15").
     renamed: other releases that break alike, and the id they report it under: (specifier, id), the first that holds
         counts. An empty id: that release gives none, and `code` stands for it.

@@ -223,6 +223,7 @@ class Worker:
     def machine(self) -> Machine:
         """The interpreter, with rules and knowledge for the target torch."""
         if self._machine is None:
+            from gblint.findings.selection import OPTIONAL
             from gblint.interpreter.dispatch import RuleTable
             from gblint.interpreter.machine import Machine
             from gblint.interpreter.source import Forest
@@ -234,7 +235,8 @@ class Worker:
 
             knowledge = load(self.settings.target_torch)
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
-            rules = [rule() for rule in load_rules() if rule.meta.code_in((major, minor))]
+            wanted = (rule for rule in load_rules() if self.settings.optional or rule.meta.code not in OPTIONAL)
+            rules = [rule() for rule in wanted if rule.meta.code_in((major, minor))]
             python = tuple(int(p) for p in self.settings.python.split(".")[:2])
             declared = Declarations(self.settings.functions)
             context = Context(knowledge, (major, minor), {}, declared, (python[0], python[1]))

@@ -39,6 +39,26 @@ def test_the_most_specific_mention_of_the_last_layer_wins(layers: list[Layer], e
     assert Selection(*layers).enabled(*RULE) is enabled
 
 
+@pytest.mark.parametrize(
+    ("layers", "enabled"),
+    [
+        ([], False),
+        ([Layer(), Layer()], False),
+        ([Layer(select=("GB0170",))], False),
+        ([Layer(extend_select=("GB01", "print-call"))], False),
+        ([Layer(select=("ALL",))], True),
+        ([Layer(select=("GB00",))], True),
+        ([Layer(extend_select=("GB0039",))], True),
+        ([Layer(), Layer(extend_select=("growing-attribute",))], True),
+        ([Layer(select=("ALL",)), Layer(ignore=("GB0039",))], False),
+    ],
+)
+def test_what_is_no_graph_break_has_to_be_selected(layers: list[Layer], enabled: bool) -> None:
+    assert Selection(*layers).enabled("GB0039", "growing-attribute") is enabled
+    assert Selection(*layers).optional or not enabled, "the rule runs wherever it is on"
+    assert Selection(*layers, Layer(extend_select=("GB0170",))).enabled(*RULE), "other rules are as they were"
+
+
 def outcome(source: str, *findings, filename: str = "model.py"):
     comments = {filename: build_index(source, filename, "", "", "").suppressions}
     return apply(findings, comments)

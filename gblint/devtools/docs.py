@@ -96,6 +96,7 @@ _CATEGORIES = {
     "supportable": "What Dynamo does not support yet",
     "user-error": "What is wrong in any case",
     "dynamo-bug": "Errors of Dynamo",
+    "recompile": "What fails in silence (off until it is selected)",
 }
 _TABLE = ("| id | name | what breaks the graph |", "|---|---|---|")
 _INDEX = """# Rules

@@ -10,11 +10,13 @@ A program of the corpus says it in its leading comment lines:
     # needs: numpy, einops           packages it imports beside torch
 
 An example of a rule says it at the end of the line, `x.item()  # GB0124`, with commas between several ids;
-`# silent: GB0003` likewise. One without such comments is expected not to break.
+`# silent: GB0003` likewise. `# GB0039` stands where a value changes that has the function around it compiled anew until
+Dynamo gives up. One without such comments is expected not to break.
 """
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
@@ -22,6 +24,7 @@ import tokenize
 import msgspec
 
 from gblint.devtools.observed import UNNUMBERED, Break, Observed
+from gblint.findings.selection import OPTIONAL
 
 HEADER = re.compile(r"#\s*(expect|also|silent):\s*(?:none|(GB\d{4})\s*@\s*(?:([\w./]+):)?(\d+))\s*$")
 NEEDS = re.compile(r"#\s*needs:\s*(.+)$")
@@ -99,13 +102,28 @@ def _trailing(text: str, silent: bool) -> set[tuple[int, str]]:
 
 def example_problems(text: str, observed: Observed) -> list[str]:
     """What an example says wrongly, in words; empty when Dynamo does what its comments announce."""
-    problems = _differences(expected(text), observed.places(), "break")
-    problems += _differences(expected_silent(text), observed.silent_places(), "silent refusal")
+    breaks = {(row, code) for row, code in expected(text) if code not in OPTIONAL}
+    silent = {(row, code) for row, code in observed.silent_places() if code not in OPTIONAL}
+    problems = _differences(breaks, observed.places(), "break")
+    problems += _differences(expected_silent(text), silent, "silent refusal")
+    problems += _recompiling(text, {row for row, _ in expected(text) - breaks}, observed)
     if observed.error:
         problems.append(f"it ends with {observed.error}")
     if not observed.traced:
         problems.append("Dynamo traced none of it: is the compiled function called?")
     return problems
+
+
+def _recompiling(text: str, rows: set[int], observed: Observed) -> list[str]:
+    """How rows that are announced to have functions compiled anew differ from the functions that Dynamo gave up, of
+    which it tells the first row."""
+    abandoned = {row for row, code in observed.silent_places() if code in OPTIONAL}
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    starts = [min([f.lineno, *(d.lineno for d in f.decorator_list)]) for f in functions]
+    spans = [(s, f.end_lineno or 0) for s, f in zip(starts, functions, strict=True) if s in abandoned]
+    for_nothing = {row for row in rows if not any(first <= row <= last for first, last in spans)}
+    problems = [f"the function around line {row} is not given up" for row in sorted(for_nothing)]
+    return problems + ["functions are given up, and no line is announced"] * (bool(spans) and not rows)
 
 
 def _differences(want: set[tuple[int, str]], got: set[tuple[int, str]], what: str) -> list[str]:

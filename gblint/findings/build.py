@@ -56,7 +56,7 @@ def findings_of(
     left = REPAIR_BUDGET
     repaired = []
     for finding in kept:
-        if not examines(finding):
+        if not examines(finding) or finding.consequence == "recompiles":
             repaired.append(finding)
             continue
         draft = found[id(finding)][1]
@@ -139,6 +139,8 @@ def _heat(draft: Draft, root: str, graph: CallGraph) -> float:
 def _severity(draft: Draft, confidence: float) -> str:
     if draft.consequence == "masked":
         return "info"
+    if draft.consequence == "recompiles":
+        return "warning"
     return "error" if confidence >= SURE else "warning"
 
 

@@ -63,7 +63,7 @@ class Finding(msgspec.Struct, gc=False):
         so that its row may run without a break.
     confidence: probability that Dynamo breaks here when the line is traced (calibrated).
     consequence: "splits-graph", "frame-falls-back", "raises" (the root is compiled with `fullgraph=True`)
-        or "masked"; masked_by is the row of the finding that masks it.
+        or "masked"; masked_by is the row of the finding that masks it. "recompiles" is no graph break.
     heat: how often the place runs per call of the root, loops counted by an assumed trip count; hot: it stands on a
         forward path that runs at every call.
     owner: "yours", "library" or "torch"; root_kind: "explicit", "assumed" or "guessed".

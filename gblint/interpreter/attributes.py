@@ -143,12 +143,15 @@ def _union(machine: Machine, frame: Frame, receiver: Union, name: str, node: cst
     return join_all(values) if values else Unknown(f"attribute {name}")
 
 
-def store(machine: Machine, frame: Frame, receiver: Value, name: str, value: Value, node: cst.CSTNode) -> None:
-    """receiver.name = value."""
+def store(
+    machine: Machine, frame: Frame, receiver: Value, name: str, value: Value, node: cst.CSTNode,
+    before: Value | None = None,
+) -> None:  # fmt: skip
+    """receiver.name = value. before: what it was, if the value is made of that."""
     from gblint.interpreter.expressions import dotted_path
 
     if frame.traced and machine.table.by_kind["setattr"]:
-        machine.emit(frame, "setattr", SetAttr(node, receiver, name, value))
+        machine.emit(frame, "setattr", SetAttr(node, receiver, name, value, before))
     if frame.facts and isinstance(node, cst.Attribute):
         frame.facts.pop(dotted_path(node), None)
     if name == "requires_grad":

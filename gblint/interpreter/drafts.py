@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from gblint.rule_api import Rule
 
 SURE = 0.5  # a break less certain than this masks nothing
-_COST = ("masked", "splits-graph", "frame-falls-back", "raises")  # the worst of several ways to a place counts
+_COST = (
+    "masked",
+    "recompiles",
+    "splits-graph",
+    "frame-falls-back",
+    "raises",
+)  # the worst of several ways to a place counts
 UNLIKELY = 0.5  # what a condition leaves of a certainty that is false by default and stands on the same line
 SAME_STEP = {"construct": "call"}  # events that tell of one instruction in two ways
 
@@ -91,14 +97,26 @@ class Drafts:
         self.by_place: dict[tuple[str, int, int, str], Draft] = {}
         self._logs: list[tuple[Frame, list[tuple[Draft, int, int]]]] = []
 
+    def note(self, machine: Machine, frame: Frame, rule: Rule, answer: Break, node: cst.CSTNode, event: str) -> None:
+        """Keep what breaks nothing, if Dynamo compiles the frame; it has no effect on any frame."""
+        if frame.fallen is not None:
+            return
+        draft = Draft(rule, answer, node, frame, machine.root, event)
+        draft.consequence = "recompiles"
+        self._keep(frame, draft)
+
     def record(self, machine: Machine, frame: Frame, rule: Rule, answer: Break, node: cst.CSTNode, event: str) -> Draft:
         """Keep a break found in `frame` and let it take effect on the frames around it."""
-        key = (frame.module.path, frame.chunk.first, id(node), rule.meta.code)
         draft = Draft(rule, answer, node, frame, machine.root, event)
         consequence, masked_by = self._take_effect(frame, node, draft, answer.certainty, answer.fatal)
         if machine.root.fullgraph and consequence != "masked":
             consequence = "raises"
         draft.consequence, draft.masked_by = consequence, masked_by
+        return self._keep(frame, draft)
+
+    def _keep(self, frame: Frame, draft: Draft) -> Draft:
+        """Add a draft to the logs that are open; of those of one place there is one."""
+        key = (frame.module.path, frame.chunk.first, id(draft.node), draft.rule.meta.code)
         known = self.by_place.get(key)
         if known is None:
             self.by_place[key] = known = draft
@@ -145,7 +163,8 @@ class Drafts:
             old = best.get(id(entry[0]))
             if old is None or entry[1] < old[1]:
                 best[id(entry[0])] = entry
-        felt = max((d for d, guards, _ in best.values() if guards <= 0), key=lambda d: d.certainty, default=None)
+        breaks = (d for d, guards, _ in best.values() if guards <= 0 and d.consequence != "recompiles")
+        felt = max(breaks, key=lambda d: d.certainty, default=None)
         return list(best.values()), felt
 
     def forget_logs(self) -> None:

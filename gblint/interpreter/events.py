@@ -112,11 +112,13 @@ class Iterate(Event):
 
 @dataclass(slots=True)
 class SetAttr(Event):
-    """receiver.name = value (also through setattr with a known name)."""
+    """receiver.name = value (also through setattr with a known name). before: what the attribute was, where the new
+    value is made of it (`self.step += 1`, `self.step = self.step + 1`)."""
 
     receiver: Value
     name: str
     value: Value
+    before: Value | None = None
 
 
 @dataclass(slots=True)
@@ -206,6 +208,7 @@ class Break:
         (`.item()` gives a number).
     fatal: Dynamo fails or drops the whole frame wherever this stands (the frame falls back even in a straight line).
     silent: Dynamo skips the frame without logging a break.
+    recompiles: nothing breaks here, but the function is compiled anew at every call until Dynamo gives up.
     code: the id of this case in the target release, where it is not that of the rule.
     """
 
@@ -216,5 +219,6 @@ class Break:
     result: Value | None = None
     fatal: bool = False
     silent: bool = False
+    recompiles: bool = False
     advice: str = ""
     code: str = ""

@@ -213,6 +213,9 @@ class Machine:
                 continue
             if answer is None or answer.certainty <= 0.05:
                 continue
+            if answer.recompiles:
+                self.drafts.note(self, frame, rule, answer, answer.node or event.node, kind)
+                continue
             if (
                 best is None
                 or chosen is None

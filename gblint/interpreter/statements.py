@@ -9,7 +9,7 @@ import libcst as cst
 
 from gblint.interpreter import attributes, conditions, effects, ranks, subscripts
 from gblint.interpreter.events import ClassDef, Delete, Enter, Globals, Import, Raise
-from gblint.interpreter.expressions import evaluate, inplace, iterate, nested_defaults
+from gblint.interpreter.expressions import dotted_path, evaluate, inplace, iterate, nested_defaults
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
     Class,
@@ -71,10 +71,20 @@ def _expr(machine: Machine, frame: Frame, node: cst.Expr) -> bool:
 def _assign(machine: Machine, frame: Frame, node: cst.Assign) -> bool:
     value = evaluate(machine, frame, node.value)
     for target in node.targets:
-        assign(machine, frame, target.target, value)
+        assign(machine, frame, target.target, value, _before(machine, frame, target.target, node.value))
         if target.target.__class__ is cst.Tuple:
             _learn_rank(frame, node.value, target.target)
     return True
+
+
+def _before(
+    machine: Machine, frame: Frame, target: cst.BaseAssignTargetExpression, source: cst.BaseExpression
+) -> Value | None:
+    """What an attribute was, if an operator makes its new value of that (`self.step = self.step + 1`)."""
+    if not isinstance(target, cst.Attribute) or not isinstance(source, cst.BinaryOperation) or not dotted_path(target):
+        return None
+    same = next((side for side in (source.left, source.right) if side.deep_equals(target)), None)
+    return None if same is None else evaluate(machine, frame, same)
 
 
 def _learn_rank(frame: Frame, source: cst.BaseExpression, target: cst.Tuple) -> None:
@@ -103,17 +113,20 @@ def _aug_assign(machine: Machine, frame: Frame, node: cst.AugAssign) -> bool:
     left = evaluate(machine, frame, node.target)
     right = evaluate(machine, frame, node.value)
     value = inplace(machine, frame, node.operator, left, right, node)
-    assign(machine, frame, node.target, value)
+    assign(machine, frame, node.target, value, before=left)
     return True
 
 
-def assign(machine: Machine, frame: Frame, target: cst.BaseExpression, value: Value) -> None:
-    """Bind a target (name, attribute, subscript, tuple, starred) to a value."""
+def assign(
+    machine: Machine, frame: Frame, target: cst.BaseExpression, value: Value, before: Value | None = None
+) -> None:
+    """Bind a target (name, attribute, subscript, tuple, starred) to a value. before: what the target was, if the value
+    is made of that."""
     if target.__class__ is cst.Name:
         store_name(machine, frame, target.value, value, target)
     elif isinstance(target, cst.Attribute):
         receiver = evaluate(machine, frame, target.value)
-        attributes.store(machine, frame, receiver, target.attr.value, value, target)
+        attributes.store(machine, frame, receiver, target.attr.value, value, target, before)
     elif isinstance(target, cst.Subscript):
         base = evaluate(machine, frame, target.value)
         index = subscripts.index_values(machine, frame, target)

@@ -15,6 +15,7 @@ _CONSEQUENCES = {
     "splits-graph": "the graph is split here",
     "raises": "torch.compile raises an error here, since the root is compiled with fullgraph=True",
     "frame-falls-back": "the whole frame runs eagerly, no graph is made of it",
+    "recompiles": "compiled anew at each call, and left to run eagerly after 8 of them (`recompile_limit`)",
 }
 ROOT_KINDS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess: nothing calls it"}
 _STEPS_SHOWN = 6
@@ -41,6 +42,8 @@ def section(finding: Finding) -> str:
     """The heading that a finding stands under."""
     if finding.consequence == "masked":
         return "Masked: these show once the break before them is gone"
+    if finding.consequence == "recompiles":
+        return "Silent: no graph break, but torch.compile gives up"
     if finding.hot:
         return "Hot: on the path of every call"
     return "Not on the path of every call"

@@ -13,13 +13,14 @@ from gblint.report.cells import place_order
 from gblint.report.style import in_checkout
 
 _COST = {"raises": -1, "frame-falls-back": 0, "splits-graph": 1, "masked": 2}
+_LAST = {"recompiles": 1, "masked": 2}
 
 
 def rank(finding: Finding) -> tuple[object, ...]:
-    """Sorts findings by worth: on a hot path, surely, in many roots, costly, often run; those hidden behind another one
-    last."""
+    """Sorts findings by worth: on a hot path, surely, in many roots, costly, often run; then what is no break, and
+    those hidden behind another one last."""
     return (
-        finding.consequence == "masked",
+        _LAST.get(finding.consequence, 0),
         not finding.hot,
         -min(9, int(10 * finding.confidence)),  # a few percent do not outweigh the cost
         -finding.reach.bit_length(),  # 2 or 3 roots before one, 4 to 7 before these; what it costs decides among them
@@ -36,11 +37,11 @@ def rank(finding: Finding) -> tuple[object, ...]:
 def by_worth(findings: Iterable[Finding]) -> list[Finding]:
     """Findings by worth, those of one file together: the file with the worthiest one first.
 
-    Hot ones come before the others and masked ones last, whatever file they are in.
+    Hot ones come before the others, what is no break after them, and masked ones last, whatever file they are in.
     """
     ranked = sorted(findings, key=rank)
     ordered: list[Finding] = []
-    for _, part in groupby(ranked, key=lambda f: (f.consequence == "masked", f.hot)):
+    for _, part in groupby(ranked, key=lambda f: (_LAST.get(f.consequence, 0), f.hot)):
         files: dict[str, list[Finding]] = {}
         for finding in part:
             files.setdefault(place_order(finding.filename)[0], []).append(finding)

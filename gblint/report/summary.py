@@ -24,7 +24,8 @@ def render(outcome: Outcome, style: Style) -> str:
 
 def _found(outcome: Outcome, style: Style) -> str:
     parts: list[str] = []
-    findings = outcome.findings
+    findings = [f for f in outcome.findings if f.consequence != "recompiles"]
+    silent = len(outcome.findings) - len(findings)
     if findings:
         hot = sum(f.hot for f in findings)
         masked = sum(f.consequence == "masked" for f in findings)
@@ -40,6 +41,8 @@ def _found(outcome: Outcome, style: Style) -> str:
         what = ", ".join(d for d in details if d)
         files = plural(len({place_order(f.filename)[0] for f in findings}), "file")
         parts.append(f"{plural(len(findings), 'graph break')} in {files}" + (f" ({what})" if what else ""))
+    if silent:
+        parts.append(f"{plural(silent, 'place')} where torch.compile compiles anew at each call")
     broken = sum(p.code == BROKEN_FILE for p in outcome.problems)
     unseen = sum(p.code == GAP for p in outcome.problems)
     unused = len(outcome.problems) - broken - unseen

@@ -40,13 +40,14 @@ def real(filename: str) -> str:
 
 
 def judge(findings: Sequence[Finding], found: Sequence[Site], traced: Mapping[str, Iterable[int]]) -> list[Judged]:
-    """The verdict on each finding, and each break that none of them foretold.
+    """The verdict on each finding that is a graph break, and each break that none of them foretold.
 
     found: the places in the user's code where the graph broke. traced: rows that Dynamo traced, by file.
     Confirmed: the graph breaks in the rows of the finding, or elsewhere in the statement with the id that was foretold.
     Masked: Dynamo gave the function up before it got there. Refuted: it traced the rows, and no break came.
     """
-    return _Match(findings, found, traced).judged()
+    breaks = [finding for finding in findings if finding.consequence != "recompiles"]
+    return _Match(breaks, found, traced).judged()
 
 
 class _Match:

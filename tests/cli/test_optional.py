@@ -1,0 +1,46 @@
+"""Rules that are off until they are selected."""
+
+from __future__ import annotations
+
+import json
+
+MODEL = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step = 0
+
+    def forward(self, x):
+        self.step += 1
+        if x.sum() > 0:
+            return x
+        return -x
+
+net = torch.compile(Net())
+"""
+KEYS = ("code", "consequence", "severity", "reach")
+
+
+def test_a_rule_that_is_off_says_nothing(project, gblint) -> None:
+    root = project({"model.py": MODEL})
+    assert "GB0039" not in gblint("check", str(root), "-n").out
+    assert "GB0039" not in gblint("check", str(root), "-n", "--select", "GB0170").out
+
+
+def test_what_recompiles_is_no_graph_break(project, gblint) -> None:
+    root = project({"model.py": MODEL, "pyproject.toml": '[tool.gblint]\nextend-select = ["growing-attribute"]\n'})
+    items = json.loads(gblint("check", str(root), "-n", "--output-format", "json").out)
+    found = [tuple(item[key] for key in KEYS) for item in items]
+    assert found == [("GB0039", "recompiles", "warning", 0), ("GB0170", "splits-graph", "error", 1)]
+    text = gblint("check", str(root), "-n").out
+    assert "Silent: no graph break, but torch.compile gives up" in text
+    assert text.index("GB0170 branch-on-tensor") < text.index("GB0039 growing-attribute")
+    assert "Found 1 graph break in 1 file (1 on hot paths), 1 place where torch.compile compiles anew" in text
+
+
+def test_a_comment_for_a_rule_that_is_off_is_not_unused(project, gblint) -> None:
+    root = project({"model.py": MODEL.replace("self.step += 1", "self.step += 1  # noqa: GB0039")})
+    assert "GBL001" not in gblint("check", str(root), "-n").out
+    assert "GB0039" not in gblint("check", str(root), "-n", "--select", "ALL").out
