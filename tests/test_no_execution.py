@@ -134,6 +134,15 @@ def helper(x):
 def run():
     open({MARKER!r}, "w")
 """
+PACKAGE = f"""
+{RUNS}
+import torch
+
+class Library(torch.nn.Module):
+    def forward(self, x):
+        print("seen")
+        return x
+"""
 SPARE = """
 import torch
 from torch import nn
@@ -160,6 +169,8 @@ def traps(project: Write) -> Path:
         ".venv/pyvenv.cfg": f"home = /usr/bin\nversion = {sys.version_info.major}.{sys.version_info.minor}.0\n",
         ".venv/bin/python": f"#!/bin/sh\ntouch {MARKER}\n",
         f"{packages}/trap_library.py": LIBRARY,
+        f"{packages}/trap_package/__init__.py": RUNS,
+        f"{packages}/trap_package/models.py": PACKAGE,
         f"{packages}/trap.pth": f"import trap_library; open({MARKER!r}, 'w')\n",
         f"{packages}/sitecustomize.py": RUNS,
     }
@@ -201,6 +212,7 @@ OTHERS = {
     "fix --diff": ("fix", "--diff", "--unsafe-fixes", "-j1"),
     "graph": ("graph", "--roots", "all"),
     "explain": ("explain", "GB0170"),
+    "override": ("override", "trap_package.models:Library", "-o", "-"),
 }
 
 
