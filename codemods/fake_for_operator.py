@@ -97,6 +97,23 @@ run(torch.ones(2))
 """,
             "the shape of what `keep` returns cannot be told",
         ),
+        Declined(
+            """
+import torch
+
+if hasattr(torch.library, "custom_op"):
+    @torch.library.custom_op("gbex::twice", mutates_args=())
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+@torch.compile
+def run(x):
+    return twice(x) + 1
+
+run(torch.ones(2))
+""",
+            "the operator is defined within a block",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:
@@ -109,6 +126,7 @@ run(torch.ones(2))
         require(value.module.path == site.module.path and not value.info.owner, "the operator is defined elsewhere")
         name, end = value.info.qualname, value.info.end
         source = "\n".join(site.lines[value.info.start - 1 : end])
+        require(not source[:1].isspace(), "the operator is defined within a block")
         (function,) = [s for s in cst.parse_module(source + "\n").body if isinstance(s, cst.FunctionDef)]
         parameters = [p.name.value for p in function.params.params]
         like = _like(function, parameters)

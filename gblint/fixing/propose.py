@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
+from libcst import CSTValidationError
 
 from gblint.findings.finding import STRENGTH, Finding, Fix
 from gblint.fixing.site import Refusal, Site
@@ -47,6 +48,9 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
                 raise Refusal(problem)
         except Refusal as refusal:
             refusals.append((meta.name, str(refusal)))
+            continue
+        except CSTValidationError:  # `[int(s)for s in x]`, where `s` alone would touch the keyword
+            refusals.append((meta.name, "there is no space between the code to be changed and a keyword beside it"))
             continue
         except Exception as error:  # a codemod at fault loses its own answer, nothing else
             machine.rule_errors.add(f"codemod {meta.name}: {type(error).__name__}: {error}")

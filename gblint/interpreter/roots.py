@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -31,6 +32,9 @@ from gblint.interpreter.values import (
 if TYPE_CHECKING:
     from gblint.index.model import FunctionInfo, ModuleInfo
 
+MAX_CLOSURES = (
+    8  # of one nested function that compiles itself: each run of what is around it, or of itself, makes another
+)
 _NOWHERE = cst.Name("_")
 _EMPTY = Tree(cst.Module([]), 0, "")
 
@@ -97,6 +101,7 @@ class RootRun:
         """What was compiled and never called gets guessed arguments."""
         machine = self.machine
         done, counted = 0, set[int]()
+        guessed: Counter[int] = Counter()
         while done < len(machine.compiled):
             compiled, _, _ = machine.compiled[done]
             done += 1
@@ -107,6 +112,11 @@ class RootRun:
             if not _resolved(compiled.target):
                 self.unresolved_roots += 1
                 continue
+            function = _plain_function(compiled.target)
+            if function is not None and function.info is None:
+                guessed[id(function.node)] += 1
+                if guessed[id(function.node)] > MAX_CLOSURES:
+                    continue
             counted.add(machine.number_of(compiled))
             label = RootLabel("", "explicit", compiled.fullgraph, compiled)
             self._guarded(

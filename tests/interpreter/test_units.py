@@ -129,6 +129,26 @@ def test_code_too_deep_for_a_rule_counts_as_out_of_budget(analyst: Analyst) -> N
     assert (result.cut, result.internal) == (1, [])
 
 
+def test_a_function_that_compiles_itself_anew_ends(analyst: Analyst) -> None:
+    result = analyst.run("""
+        def timed(fn):
+            def inner(*args):
+                @torch.compile
+                @timed
+                def again(x):
+                    return x
+                graph_break()
+                return fn(*args)
+            return inner
+
+        @torch.compile
+        @timed
+        def step(x):
+            return x
+    """)
+    assert [f.function.rpartition(".")[2] for f in result.findings] == ["inner"]
+
+
 # -- rules at fault --------------------------------------------------------------------------------------------------
 
 
