@@ -58,8 +58,8 @@ class Const(Value):
 class Plain(Value):
     """A Python value that is certainly no tensor, of a known builtin type, or "" when only that much is known.
 
-    symbolic: it is a size Dynamo traces (x.shape[0], len(x)): branching on it is fine. off: it is what a parameter
-    holds whose default is False, 0 or empty.
+    symbolic: it is a size Dynamo traces (x.shape[0], len(x)): branching on it is fine. off: it is likely
+    false: what a parameter holds whose default is False, 0 or empty, and conditions that seldom hold.
     """
 
     __slots__ = ("off", "symbolic", "type")
