@@ -344,6 +344,8 @@ def _membership(
 
 
 def _contains(left: Value, right: Value) -> bool | None:
+    if isinstance(right, Sequence) and right.kind == "tuple" and right.items == []:
+        return False
     if not isinstance(left, Const):
         return None
     if isinstance(right, Mapping):

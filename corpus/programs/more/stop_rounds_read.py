@@ -1,0 +1,16 @@
+# expect: GB0124 @ 10
+import torch
+
+
+@torch.compile
+def spread(x):
+    stops = tuple(n for n in (2, 4) if n < 6)
+    for step in range(6):
+        mask = x > step
+        if step + 1 in stops and not bool(mask.any()):
+            break
+        x = torch.where(mask, x * 0.5, x)
+    return x
+
+
+spread(torch.rand(4))
