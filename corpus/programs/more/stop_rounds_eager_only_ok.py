@@ -8,7 +8,7 @@ def may_stop(x):
 
 @torch.compile
 def spread(x):
-    stops = tuple(n for n in (2, 4) if n < 6) if may_stop(x) else ()
+    stops = (2, 4) if may_stop(x) else ()
     for step in range(6):
         mask = x > step
         if step + 1 in stops and not bool(mask.any()):

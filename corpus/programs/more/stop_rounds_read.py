@@ -1,10 +1,11 @@
-# expect: GB0124 @ 10
+# expect: GB0124 @ 11
+# also: GB7000 @ 11
 import torch
 
 
 @torch.compile
 def spread(x):
-    stops = tuple(n for n in (2, 4) if n < 6)
+    stops = (2, 4)
     for step in range(6):
         mask = x > step
         if step + 1 in stops and not bool(mask.any()):
