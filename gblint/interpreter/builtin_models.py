@@ -39,11 +39,17 @@ def _bool(value: bool | None) -> Value:
     return Plain("bool") if value is None else Const(value)
 
 
+_TEXT = ("builtins.str", "builtins.bytes")
+
+
 @model("builtins.isinstance")
 def _isinstance(site: Site) -> Value:
     if len(site.args) != 2:
         return Plain("bool")
-    return _bool(conditions.instance_test(site.machine, site.args[0], site.args[1]))
+    known = conditions.instance_test(site.machine, site.args[0], site.args[1])
+    if known is None and isinstance(site.args[1], External) and site.args[1].dotted in _TEXT:
+        return Plain("bool", off=True)  # what a model is given is seldom text where it may be something else
+    return _bool(known)
 
 
 @model("builtins.issubclass")

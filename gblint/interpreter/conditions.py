@@ -129,7 +129,10 @@ def test(machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, pl
     _branch(machine, frame, node, kind, value, plain_message)
     known = truth(machine, value)
     if call_facts is not None:
-        return Test(known, call_facts[0], call_facts[1], value)
+        then, other = call_facts
+        if known is None and bool(then) != bool(other):
+            known = bool(then)  # nothing that it may be is on the other side
+        return Test(known, then, other, value)
     then, other = _truthiness_facts(machine, frame, node, value)
     return Test(known, then, other, value)
 
@@ -341,6 +344,8 @@ def _membership(
 
 
 def _contains(left: Value, right: Value) -> bool | None:
+    if isinstance(right, Sequence) and right.kind == "tuple" and right.items == []:
+        return False
     if not isinstance(left, Const):
         return None
     if isinstance(right, Mapping):
@@ -406,11 +411,13 @@ def _ordered(
         ranked = ranks.with_rank(frame.env.names.get(counted), right.value)
         learnt: Facts = {counted: ranked} if ranked is not None else {}
         return Test(None, learnt) if symbol == "==" else Test(None, {}, learnt)
+    if not (isinstance(left, Plain) and isinstance(right, Const) and symbol in ("==", "!=")):
+        return Test(None)
     name = _target(left_node)
-    if name and isinstance(right, Const) and symbol in ("==", "!=") and isinstance(left, Plain):
-        fact: Facts = {name: right}
-        return Test(None, fact) if symbol == "==" else Test(None, {}, fact)
-    return Test(None)
+    fact: Facts = {name: right} if name else {}
+    if symbol == "!=":
+        return Test(None, {}, fact)
+    return Test(None, fact, value=Plain("bool", off=left.symbolic))  # a size is seldom just this number
 
 
 def _has_own_order(value: Value) -> bool:
@@ -465,12 +472,28 @@ def _call_facts(machine: Machine, frame: Frame, node: cst.BaseExpression, value:
         subject = evaluate_silently(machine, frame, node.args[0].value)
         wanted = evaluate_silently(machine, frame, node.args[1].value)
         return split_by_class(machine, name, subject, wanted)
+    if isinstance(func, cst.Attribute) and func.attr.value == "isscalar":
+        from gblint.interpreter.expressions import evaluate_silently
+
+        return _split_scalars(name, evaluate_silently(machine, frame, node.args[0].value))
     if isinstance(func, cst.Attribute) and func.attr.value == "is_tensor":
         from gblint.interpreter.expressions import evaluate_silently
 
         subject = evaluate_silently(machine, frame, node.args[0].value)
         return split_by_class(machine, name, subject, External("torch.Tensor"))
     return None
+
+
+def _split_scalars(name: str, subject: Value) -> tuple[Facts, Facts]:
+    """The members of `subject` that `np.isscalar` may take for numbers, and the others: tensors are none."""
+    yes = union_of(m for m in members(subject) if not is_tensor_proper(m))
+    no = union_of(m for m in members(subject) if not isinstance(m, Const) or is_none(m))
+    return ({name: yes} if yes is not None else {}), ({name: no} if no is not None else {})
+
+
+def is_tensor_proper(value: Value) -> bool:
+    """True for a tensor that is no NumPy array."""
+    return isinstance(value, Tensor) and value.subclass != "ndarray"
 
 
 def split_by_class(machine: Machine, name: str, subject: Value, wanted: Value) -> tuple[Facts, Facts]:

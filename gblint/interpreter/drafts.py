@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from gblint.interpreter.events import Break
 from gblint.interpreter.frame import Frame
-from gblint.interpreter.resuming import cannot_resume
+from gblint.interpreter.handing import hand_over
+from gblint.interpreter.resuming import cannot_resume, is_getter
 from gblint.interpreter.source import Chunk
-from gblint.interpreter.values import Stream
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -132,18 +132,20 @@ class Drafts:
         if isinstance(frame.fallen, Draft):
             return "masked", frame.fallen
         falls = False
+        always = certainty >= SURE  # the frames are split in every run
         guards = frame.guards
         current: Frame | None = frame
         while current is not None and current.traced and current.fallen is None:
-            drops = fatal or cannot_resume(current, node)
+            drops = fatal or cannot_resume(current, node) or (current is not frame and is_getter(node))
             if drops and certainty >= SURE and current.guards == guards:  # else the caller falls in some runs only
                 current.fallen = draft
             falls = falls or drops
             current.splits += certainty >= SURE and not drops
-            if certainty >= SURE and not falls and not current.guards:
-                _hand_over(current)
+            always = always and not falls and current.guards == (current.caller.guards if current.caller else 0)
+            if always:
+                hand_over(current)
             if current.starts:
-                if certainty >= SURE and not falls and not current.guards:
+                if always:
                     current.changed_dict = ""  # what follows is compiled anew
                 break
             node = current.call_node
@@ -184,13 +186,6 @@ class Drafts:
             entries.extend((d, g + move_guards, n + move_loops) for d, g, n in log)
         if felt is not None and frame.traced and frame.fallen is None:
             self._take_effect(frame, node, felt, felt.certainty)
-
-
-def _hand_over(frame: Frame) -> None:
-    """Iterators that live across a split are given to what comes after like arguments."""
-    for value in frame.env.names.values():
-        if isinstance(value, Stream) and value.kind not in ("range", "generator"):
-            value.passed_in = True
 
 
 def _merge(known: Draft, new: Draft) -> None:

@@ -57,7 +57,7 @@ def note_call(
         and isinstance(node.func, cst.Attribute)
         and _is_outside(frame, node.func.value)
     ):
-        machine.emit_call(frame, Call(node, EFFECT, args, kwargs, name=name))
+        _tell(machine, frame, Call(node, EFFECT, args, kwargs, name=name))
 
 
 def note_store(machine: Machine, frame: Frame, receiver: Value, node: cst.CSTNode) -> None:
@@ -67,13 +67,20 @@ def note_store(machine: Machine, frame: Frame, receiver: Value, node: cst.CSTNod
     target = node.value if isinstance(node, cst.Attribute | cst.Subscript) else node
     made_here = isinstance(receiver, Instance) and receiver.born == "region"
     if not made_here and isinstance(target, cst.BaseExpression) and _is_outside(frame, target):
-        machine.emit_call(frame, Call(node, EFFECT))
+        _tell(machine, frame, Call(node, EFFECT))
 
 
 def note_global(machine: Machine, frame: Frame, node: cst.CSTNode) -> None:
     """Tell the rules of a global that is set."""
     if frame.pure:
-        machine.emit_call(frame, Call(node, EFFECT))
+        _tell(machine, frame, Call(node, EFFECT))
+
+
+def _tell(machine: Machine, frame: Frame, event: Call) -> None:
+    """Where the operator is an option that is off by default, the same body runs without it as a rule."""
+    frame.unlikely += frame.optional > 0
+    machine.emit_call(frame, event)
+    frame.unlikely -= frame.optional > 0
 
 
 def _is_outside(frame: Frame, node: cst.BaseExpression) -> bool:

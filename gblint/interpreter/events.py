@@ -154,7 +154,8 @@ class Entry(Event):
 @dataclass(slots=True)
 class Import(Event):
     """An import statement executed in the region. module: absolute dotted name; found: its source, the stdlib or torch
-    has it; guarded: it stands in a try that catches ImportError."""
+    has it; guarded: it stands in a try that survives an
+    error, with a handler that does not raise one itself."""
 
     module: str
     found: bool

@@ -280,6 +280,8 @@ _OF_NUMBERS = frozenset({  # functions of NumPy that give a number for a number;
     "remainder", "hypot", "gcd", "lcm",
 })  # fmt: skip
 
+_REDUCTIONS = {"prod", "sum", "mean", "max", "min"}
+
 
 def _numpy(site: Site) -> Value:
     kind = site.machine.knowledge.return_type_external(site.name)
@@ -301,8 +303,9 @@ def _numpy(site: Site) -> Value:
     if last in ("float32", "float64", "int64", "int32", "bool_"):
         return Plain("number")
     dtype = "bool" if last.startswith(("is", "logical", "any", "all", "greater", "less", "equal")) else ""
-    # A NumPy number kept from eager code is an array to Dynamo as well.
-    return Tensor(0.92 if traced or scalar else 0.8, dtype, 0 if scalar else None, "result", "ndarray", site.origin())
+    # A NumPy number kept from eager code is an array to Dynamo as well; of something unknown it may be a plain number.
+    certainty = 0.92 if traced or scalar else 0.5 if last in _OF_NUMBERS - _REDUCTIONS else 0.8
+    return Tensor(certainty, dtype, 0 if scalar else None, "result", "ndarray", site.origin())
 
 
 _SIZES_ONLY = ("rand", "randn", "random", "random_sample", "permutation", "standard_normal")

@@ -28,10 +28,12 @@ class Frame:
         2 in all that runs there. given: parameters of such a body that still hold what was passed.
     guards: unresolved conditions between the root and the current statement; inline: those of them within the current
         statement (`a and b`, `b if a else c`), so that the line may run without what is evaluated now; unlikely: those
-        of the inline ones that are false by default.
+        of the inline ones that are false by default, here or where the function is called from. optional: how many
+        `if`s around it, those of the callers included, are false by default.
     changed_dict: whether code compiled with this frame has changed a dict from outside (`outside` of the dict).
     unfilled: variables that may still be None, since their default is filled in by code that is not compiled only.
-    finals: `finally` blocks around the current statement.
+    finals: `finally` blocks around the current statement. rescued: how many `try` statements around it survive an
+        error, by a handler that does not raise one itself.
     splits: how often a likely break has split it so far.
     loops: nested loops around the current statement, those of the callers included.
     """
@@ -40,7 +42,8 @@ class Frame:
         "blocks", "call_node", "caller", "changed_dict", "chunk", "depth", "eager", "env", "facts", "fallen", "finals",
         "function", "given", "global_names",
         "guards", "hard", "helpers", "inline", "iterated", "loop_exits", "loop_nodes", "loops", "module",
-        "nonlocal_names", "pure", "returns", "splits", "starts", "traced", "unfilled", "unlikely", "yields",
+        "nonlocal_names", "optional", "pure", "rescued", "returns", "splits", "starts", "traced", "unfilled",
+        "unlikely", "yields",
     )  # fmt: skip
 
     def __init__(
@@ -67,12 +70,14 @@ class Frame:
         self.helpers: int = 0 if traced or caller is None else caller.helpers + 1
         self.guards: int = caller.guards if caller is not None else 0
         self.inline: int = 0
-        self.unlikely: int = 0
+        self.unlikely: int = caller.unlikely if caller is not None else 0
+        self.optional: int = caller.optional if caller is not None else 0
         self.loops: int = caller.loops if caller is not None else 0
         self.pure: int = 2 if caller is not None and caller.pure else 0
         self.changed_dict = ""
         self.unfilled: dict[str, Value] = {}
         self.finals: list[cst.BaseSuite] = []
+        self.rescued = 0
         self.given: set[str] = set()
         self.blocks: list[str] = []
         self.hard = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gblint.interpreter import proxies
+from gblint.interpreter import conditions, proxies
 from gblint.interpreter.externals import Site, construct_external, model
 from gblint.interpreter.values import (
     FALSE,
@@ -26,6 +26,7 @@ from gblint.interpreter.values import (
     as_tensor,
     join,
     join_all,
+    members,
 )
 
 
@@ -180,6 +181,12 @@ def _groupby(site: Site) -> Value:
     group = site.call(key, [element]) if key is not None else element
     broken = key is not None and site.compare(group, "group")
     return Stream("iterator", Sequence("tuple", [group, Stream("iterator", element)]), passed_in=broken)
+
+
+@model("numpy.isscalar")
+def _isscalar(site: Site) -> Value:
+    parts = members(site.args[0]) if site.args else ()
+    return FALSE if parts and all(conditions.is_tensor_proper(part) for part in parts) else Plain("bool")
 
 
 @model("math.prod", "math.fsum")

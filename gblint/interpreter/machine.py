@@ -16,6 +16,7 @@ from gblint.interpreter.drafts import SURE, Draft, Drafts, RootLabel
 from gblint.interpreter.events import Break, Call, Event
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.functions import FunctionTree, Signature
+from gblint.interpreter.handing import mark_input
 from gblint.interpreter.source import Chunk, Forest
 from gblint.interpreter.values import (
     NONE,
@@ -29,7 +30,6 @@ from gblint.interpreter.values import (
     Instance,
     Partial,
     PyModule,
-    Tensor,
     Union,
     Unknown,
     Value,
@@ -411,7 +411,9 @@ class Machine:
         if opaque:
             key = (key, "opaque")
         if frame.pure:
-            key = (key, "pure")
+            key = (key, "pure", frame.optional > 0)
+        if frame.unlikely:
+            key = (key, "unlikely")
         if self.root.fullgraph:
             key = (key, "fullgraph")
         contexts = self.memo.setdefault(functions.family(identity, args, kwargs), {})
@@ -545,16 +547,3 @@ def _compiled_thing(target: Value) -> object:
     if isinstance(target, Instance):
         return (target.cls.module.path, target.cls.qualname) if target.cls is not None else target.base
     return type(target)
-
-
-def mark_input(value: Value) -> Value:
-    """An argument of a root as Dynamo sees it: iterators come from outside."""
-    from gblint.interpreter.values import Mapping, Stream
-
-    if isinstance(value, Mapping):
-        value.outside = "yes"
-    if isinstance(value, Stream) and value.kind != "range":
-        return Stream(value.kind, value.elem, value.items, passed_in=True)
-    if isinstance(value, Tensor) and value.role in ("", "result"):
-        return Tensor(value.c, value.dtype, value.rank, "input", value.subclass, value.origin)
-    return value

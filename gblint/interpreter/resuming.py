@@ -29,6 +29,12 @@ def cannot_resume(frame: Frame, node: cst.CSTNode | None) -> bool:
     return _jumps_back(frame.loop_nodes[-1], node)
 
 
+def is_getter(call: cst.CSTNode | None) -> bool:
+    """True if a call is the reading of an attribute, as that of a property is: Dynamo cannot resume after it. (It can
+    after other calls that are not written as such: `x[i]`, `x + y`, `x == y`, `x.a = y`.)"""
+    return isinstance(call, cst.Attribute)
+
+
 def _jumps_back(loop: cst.For | cst.While, node: cst.CSTNode) -> bool:
     if isinstance(loop, cst.While) and _holds(loop.test, node):
         return False  # the test at the end of the loop jumps to the body, which comes after this one

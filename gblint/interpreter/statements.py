@@ -315,7 +315,7 @@ def _readable(machine: Machine, frame: Frame, dotted: str) -> ModuleInfo | None:
 def _import_event(machine: Machine, frame: Frame, node: cst.CSTNode, dotted: str) -> None:
     if machine.listens(frame, "import"):
         found = machine.project.exists(dotted, frame.module)
-        machine.emit(frame, "import", Import(node, dotted, found, "try" in frame.blocks))
+        machine.emit(frame, "import", Import(node, dotted, found, frame.rescued > 0))
 
 
 def _dotted(node: cst.BaseExpression | None) -> str:
@@ -410,15 +410,29 @@ def _if(machine: Machine, frame: Frame, node: cst.If) -> bool:
         if result.truth:
             return execute(machine, frame, node.body)
         return _orelse(machine, frame, node.orelse)
+    body = _arm(machine, frame, node.body)
     return fork(
         machine,
         frame,
         [
-            (result.then, _arm(machine, frame, node.body)),
+            (result.then, _optional(frame, body) if result.off else body),
             (result.other, lambda: _orelse(machine, frame, node.orelse)),
         ],
         guarded=not _is_training_flag(node.test),
     )
+
+
+def _optional(frame: Frame, arm: Callable[[], bool]) -> Callable[[], bool]:
+    """An arm whose condition is false by default."""
+
+    def run() -> bool:
+        frame.optional += 1
+        try:
+            return arm()
+        finally:
+            frame.optional -= 1
+
+    return run
 
 
 def _is_training_flag(test: cst.BaseExpression) -> bool:
@@ -580,8 +594,13 @@ def _try(machine: Machine, frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     frame.push("try")
     if node.finalbody is not None:
         frame.finals.append(node.finalbody.body)
+    survives = any(not _ends_in_raise(handler.body) for handler in node.handlers)
     try:
-        falls = execute(machine, frame, node.body)
+        frame.rescued += survives
+        try:
+            falls = execute(machine, frame, node.body)
+        finally:
+            frame.rescued -= survives
         if not falls and len(frame.returns) > returned and not isinstance(frame.returns[-1], Unknown):
             # The body gave a known result: handlers are for runs in which it failed.
             if node.finalbody is not None:

@@ -58,8 +58,8 @@ class Const(Value):
 class Plain(Value):
     """A Python value that is certainly no tensor, of a known builtin type, or "" when only that much is known.
 
-    symbolic: it is a size Dynamo traces (x.shape[0], len(x)): branching on it is fine. off: it is what a parameter
-    holds whose default is False, 0 or empty.
+    symbolic: it is a size Dynamo traces (x.shape[0], len(x)): branching on it is fine. off: it is likely
+    false: what a parameter holds whose default is False, 0 or empty, and conditions that seldom hold.
     """
 
     __slots__ = ("off", "symbolic", "type")
@@ -450,20 +450,22 @@ def tensor_certainty(value: Value | None) -> float:
     """How sure it is (0..1) that a value is a tensor when the line runs.
 
     An optional tensor counts as nearly sure, since the line is judged in the run where the tensor is given; a tensor
-    beside another kind counts half.
+    beside a flag, which holds until it is computed, a little less, and one beside another kind half.
     """
     if isinstance(value, Tensor):
         return value.c
     if not isinstance(value, Union):
         return 0.0
     best = 0.0
-    others = 0.0
+    share = 0.9
     for member in value.members:
         if isinstance(member, Tensor):
             best = max(best, member.c)
-        elif not (isinstance(member, Const) and member.value is None):
-            others += 1
-    return best * (0.9 if not others else 0.6)
+        elif not isinstance(member, Const):
+            share = 0.6
+        elif member.value is not None:
+            share = min(share, 0.75 if isinstance(member.value, bool) else 0.6)
+    return best * share
 
 
 def is_none(value: Value) -> bool:
