@@ -5,9 +5,9 @@
 Needs `pip install mutmut`. Without files, all of rules/ and codemods/. The changes (mutants) are those of mutmut: other
 operators, constants and strings, arguments left out, conditions forced. One is *killed* when what gblint says of any
 example of that rule or codemod, or of a program of the corpus in which it takes part, is not what tests/said keeps
-(tests/test_said.py fails then), when a name in a table is none that there is (tests/test_names.py), when the module
-cannot be imported any more, or when the time runs out. Facts for readers (`meta`) and the examples themselves are not
-changed: other tests hold these.
+(tests/test_said.py fails then), when a name in a table or in code is none that there is (tests/test_names.py), when the
+module cannot be imported any more, or when the time runs out. Facts for readers (`meta`) and the examples themselves
+are not changed: other tests hold these.
 
 Only what can notice a mutant is asked again: examples and programs for which the function is called that the change is
 in, and of the codemods the one that is changed (what the others say does not depend on it).
@@ -20,6 +20,7 @@ import functools
 import importlib
 import importlib.util
 import itertools
+import linecache
 import os
 import random
 import re
@@ -41,7 +42,7 @@ from gblint import registry
 from gblint.cli.analysis_options import cpus
 from gblint.codemod_api import Codemod
 from gblint.devtools import said
-from gblint.devtools.names import is_there, names
+from gblint.devtools.names import is_known, is_there, names, words
 from gblint.devtools.programs import collections_in, programs_in
 from gblint.fixing import propose
 
@@ -129,6 +130,7 @@ def replaced(name: str, path: Path, text: str) -> None:
     module = ModuleType(name)
     module.__spec__, module.__file__ = spec, str(path)
     sys.modules[name] = module
+    linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))  # the source, if asked
     exec(compile(text, str(path), "exec"), module.__dict__)
     loaded = registry.load_rules if path.parent.name == "rules" else registry.load_codemods
     loaded.cache_clear()
@@ -151,7 +153,7 @@ def checks_of(path: Path) -> list[Check]:
     registry.load_rules()
     registry.load_codemods()
     ask()
-    checks = [check("names", lambda: "\n".join(n for n in names(_module(path)) if not is_there(n)))]
+    checks = [check("names", lambda: _misspelt(_module(path)))]
     if kind == "rules":
         subjects = [rule for rule in said.own_rules() if said.stem(rule) == name]
         for rule in subjects:
@@ -173,6 +175,12 @@ def checks_of(path: Path) -> list[Check]:
             if any(word in kept[program.name] for word in words):
                 checks.append(check(program.name, lambda p=program: said.said_of_program(p)))
     return sorted(checks, key=lambda check: check.seconds)
+
+
+def _misspelt(module: ModuleType) -> str:
+    """What tests/test_names.py objects to, and what it excepts."""
+    tables = [name for name in names(module) if not is_there(name)]
+    return "\n".join(tables + [word for word in words(module) if not is_known(word)])
 
 
 def _module(path: Path) -> ModuleType:
