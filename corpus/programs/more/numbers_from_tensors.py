@@ -1,19 +1,22 @@
-# expect: GB0033 @ 24
-# expect: GB0033 @ 25
 # expect: GB0033 @ 27
-# expect: GB0033 @ 33
-# expect: GB0033 @ 34
-# expect: GB0033 @ 39
-# expect: GB0033 @ 40
-# expect: GB0033 @ 41
-# expect: GB0033 @ 48
-# expect: GB0033 @ 49
-# expect: GB0033 @ 50
-# expect: GB0059 @ 56
-# expect: GB0059 @ 57
-# expect: GB0170 @ 62
-# expect: GB0033 @ 64
-# also: GB7000 @ 64
+# expect: GB0033 @ 28
+# expect: GB0033 @ 30
+# expect: GB0033 @ 36
+# expect: GB0033 @ 37
+# expect: GB0033 @ 42
+# expect: GB0033 @ 43
+# expect: GB0033 @ 44
+# expect: GB0033 @ 51
+# expect: GB0033 @ 52
+# expect: GB0033 @ 53
+# expect: GB0059 @ 59
+# expect: GB0059 @ 60
+# expect: GB0170 @ 65
+# expect: GB0033 @ 67
+# expect: GB0033 @ 83
+# expect: GB0124 @ 83
+# expect: GB0033 @ 84
+# also: GB7000 @ 67
 import math
 
 import torch
@@ -73,3 +76,12 @@ numbers(x, t, torch.tensor(3))
 compared(x, x)
 powers(x, x)
 decided(x, x + 1)
+
+
+@torch.compile
+def through_the_class(x, t):
+    a = torch.Tensor.clamp(x, 0.0, t) + x.new_full((2,), 1) * torch.Tensor.item(t)
+    return a + torch.Tensor.equal(x, x)
+
+
+through_the_class(x, t)
