@@ -51,6 +51,7 @@ FACTS = {"meta", "BREAKS", "CLEAN", "EXAMPLES", "DECLINES", "__all__"}
 HEAD = re.compile("^== ", re.MULTILINE)  # before the name of each program in tests/said
 CODEMODS_FOR = propose.codemods_for
 Home = cst.FunctionDef | None
+NAMES = "names"  # the check that reads the code, whether it is called or not
 TIMES = 10  # a mutant may take this many times as long as the code it comes from
 
 
@@ -78,7 +79,7 @@ class Check(NamedTuple):
     seconds: float
 
     def may_notice(self, mutant: Mutant) -> bool:
-        return not mutant.within or mutant.within in self.reached
+        return not mutant.within or mutant.within in self.reached or self.name == NAMES
 
 
 class Fate(msgspec.Struct):
@@ -153,7 +154,7 @@ def checks_of(path: Path) -> list[Check]:
     registry.load_rules()
     registry.load_codemods()
     ask()
-    checks = [check("names", lambda: _misspelt(_module(path)))]
+    checks = [check(NAMES, lambda: _misspelt(_module(path)))]
     if kind == "rules":
         subjects = [rule for rule in said.own_rules() if said.stem(rule) == name]
         for rule in subjects:
@@ -188,18 +189,18 @@ def _module(path: Path) -> ModuleType:
 
 
 def _check(file: str, name: str, now: Callable[[], str]) -> Check:
-    """What is said now; asked twice, since watching what is called takes time."""
+    """What is said now, which functions are called for it and how long it takes, that of watching included."""
     reached: set[int] = set()
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         if event == "call" and frame.f_code.co_filename == file:
             reached.add(frame.f_code.co_firstlineno)
 
-    sys.setprofile(watch)
-    now()
-    sys.setprofile(None)
     start = time.monotonic()
-    return Check(name, now, now(), frozenset(reached), time.monotonic() - start)
+    sys.setprofile(watch)
+    kept = now()
+    sys.setprofile(None)
+    return Check(name, now, kept, frozenset(reached), time.monotonic() - start)
 
 
 def fates(path: Path, share: float, seed: int) -> list[Fate]:

@@ -134,8 +134,8 @@ class Site:
         return self.knowledge.canonical(f"{base}.{rest}" if rest else base) if base else ""
 
     def callee(self, node: cst.CSTNode) -> str:
-        """As `dotted`, of what a call calls; "" for anything that is no call, and for a method that is called through the
-        class (`torch.Tensor.item(x)`): what stands in front of its name is not what it works on."""
+        """As `dotted`, of what a call calls; "" for anything that is no call, and for a method called through the class
+        (`torch.Tensor.item(x)`): what stands in front of its name is not what it works on."""
         if not isinstance(node, cst.Call):
             return ""
         name, func = self.dotted(node.func), node.func
