@@ -289,7 +289,8 @@ def _require_symbol_will_do(site: Site, node: cst.CSTNode) -> None:
     sized = site.finding.name in ("tensor-as-size", "tensor-as-bound", "builtin-on-tensor")
     if not sized:
         test = decides(site, node)
-        require(test is None, f"`{site.text(test)}` decides what runs" if test is not None else "")
+        if test is not None:
+            refuse(f"`{site.text(test)}` decides what runs")
     names = frozenset() if sized else derived(site, node)
     for part in walk(site.function.body):
         if part is not node and depends(part, node, names):
@@ -299,7 +300,7 @@ def _require_symbol_will_do(site: Site, node: cst.CSTNode) -> None:
 def _require_use(site: Site, part: cst.CSTNode, node: cst.CSTNode, names: frozenset[str]) -> None:
     if isinstance(part, cst.FormattedStringExpression) and _is_number(site, part.expression):
         refuse(f"`{site.text(part.expression)}` is put into text")
-    if isinstance(part, cst.Subscript) and site.tensor(part.value) is None and not _is_list(site, part.value, node):
+    if isinstance(part, cst.Subscript) and site.tensor(part.value) is None and part.value is not node:
         for element in part.slice:
             index = element.slice
             if isinstance(index, cst.Index) and depends(index, node, names):
@@ -307,15 +308,10 @@ def _require_use(site: Site, part: cst.CSTNode, node: cst.CSTNode, names: frozen
     if isinstance(part, cst.Call):
         name = site.callee(part)
         if name.startswith("math.") and name.removeprefix("math.") not in MATH:
-            if any(depends(a.value, node, names) and _is_number(site, a.value) for a in part.args):
+            if any(_is_number_of(site, a, node, names) for a in part.args):
                 refuse(f"`{name}` has no symbolic form")
         if name.rpartition(".")[2] in REFUSED and any(_is_number_of(site, a, node, names) for a in part.args):
             refuse(f"`{name}` needs the number itself")
-
-
-def _is_list(site: Site, base: cst.BaseExpression, node: cst.CSTNode) -> bool:
-    """Whether a subscript reads the list that `.tolist()` made."""
-    return base is node
 
 
 def _is_number_of(site: Site, argument: cst.Arg, node: cst.CSTNode, names: frozenset[str]) -> bool:
@@ -335,10 +331,8 @@ def _conversions(site: Site) -> list[Edit]:
     require(last not in REFUSED, f"`{last}` needs the number itself")
     if last in SIZED:
         return []
-    sequence = last == "split" and not any(isinstance(a.value, cst.List | cst.Tuple) for a in node.args[-1:])
-    require(
-        last in WRAPPED or last == "range" or (last == "split" and not sequence), f"`{last}` needs the number itself"
-    )
+    listed = any(isinstance(a.value, cst.List | cst.Tuple) for a in node.args)
+    require(last in WRAPPED or last == "range" or (last == "split" and listed), f"`{last}` needs the number itself")
     if last == "split":
         return []
     edits = [site.replace(n, f"int({site.flat(n)})") for a in node.args for n in _tensors(site, a.value)]

@@ -16,6 +16,9 @@ Instead:
 
 from __future__ import annotations
 
+import re
+from itertools import islice
+
 import libcst as cst
 
 from gblint.codemod_api import (
@@ -144,6 +147,51 @@ print("checksum", experts(x, index, torch.rand(4, 2).round(), up).shape)
 """,
             "unsafe",
         ),
+        Example(
+            """
+import torch
+from torch.nn.functional import one_hot
+
+@torch.compile
+def experts(x, index, weights, up):
+    out = torch.zeros_like(x)
+    mask = one_hot(index, len(up)).permute(2, 1, 0)
+    for e in (mask.sum((-1, -2)) > 0).nonzero():
+        slot, rows = torch.where(mask[e].squeeze(0))
+        state = x.index_select(0, rows) @ up[int(e)]
+        out[rows] += state * weights[rows, slot].unsqueeze(-1) * (e.item() + 1)
+    return out
+
+x, up = torch.arange(8.0).view(4, 2), torch.arange(12.0).view(3, 2, 2)
+index = torch.tensor([[0, 1], [1, 0], [1, 0], [0, 1]])
+print("checksum", experts(x, index, torch.ones(4, 2), up).sum().item())
+""",
+            """
+import torch
+from torch.nn.functional import one_hot
+
+@torch.compile
+def experts(x, index, weights, up):
+    out = torch.zeros_like(x)
+    mask = one_hot(index, len(up)).permute(2, 1, 0)
+    for e in range(len(up)):
+        picked = mask[e].t()
+        state = x @ up[e]
+        out.add_(
+            torch.where(
+                picked.any(-1, keepdim=True),
+                state * (weights * picked).sum(-1).unsqueeze(-1) * (e + 1),
+                0,
+            )
+        )
+    return out
+
+x, up = torch.arange(8.0).view(4, 2), torch.arange(12.0).view(3, 2, 2)
+index = torch.tensor([[0, 1], [1, 0], [1, 0], [0, 1]])
+print("checksum", experts(x, index, torch.ones(4, 2), up).sum().item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(
@@ -255,9 +303,9 @@ def _hit_loop(site: Site, node: cst.Call) -> cst.For | None:
     above = site.parent(node)
     if isinstance(above, cst.For) and above.iter is node:
         return above
-    if not isinstance(above, cst.Assign) or not isinstance(above.targets[0].target, cst.Name):
+    if not isinstance(above, cst.Assign) or len(above.targets) != 1:
         return None
-    name = above.targets[0].target.value
+    name = site.flat(above.targets[0].target)
     uses = site.loads(name)
     if len(uses) == 1:
         loop = site.parent(uses[0])
@@ -282,7 +330,7 @@ def _over_all(site: Site, node: cst.Call, loop: cst.For) -> Repair:
         require(number is not None, f"`{variable}` is used as a column of numbers")
         assert number is not None
         holder = site.parent(number)
-        if isinstance(holder, cst.Assign) and site.flat(holder.targets[0].target) == variable:
+        if isinstance(holder, cst.Assign) and [site.flat(t.target) for t in holder.targets] == [variable]:
             edits.append(site.remove(site.statement(holder)))
             rebound = True
         elif number is not use:
@@ -293,17 +341,13 @@ def _over_all(site: Site, node: cst.Call, loop: cst.For) -> Repair:
 def _first(site: Site, use: cst.Name) -> cst.BaseExpression | None:
     """The expression round a loop variable that takes its only number: `e[0]`, `e.item()`, `int(e)`; for a part of a
     tensor `mask[e].squeeze(0)`."""
-    above = site.parent(use)
-    if isinstance(above, cst.Subscript) and site.flat(above) == f"{use.value}[0]":
-        return above
-    call = site.parent(above) if above is not None else None
-    if isinstance(call, cst.Call) and site.flat(call) in (f"{use.value}.item()", f"int({use.value})"):
-        return call
-    element = call if isinstance(call, cst.SubscriptElement) else None
-    part = site.parent(element) if element is not None else None
-    outer = site.parent(site.parent(part)) if part is not None and site.parent(part) is not None else None  # type: ignore[arg-type]
-    if isinstance(outer, cst.Call) and site.flat(outer).endswith(f"[{use.value}].squeeze(0)"):
-        return outer
+    name = use.value
+    part = re.compile(rf"[\w.]+\[{name}\]\.squeeze\(0\)")
+    for above in islice(site.ancestors(use), 5):
+        text = site.flat(above) if isinstance(above, cst.BaseExpression) else ""
+        if text in (f"{name}[0]", f"{name}.item()", f"int({name})") or part.fullmatch(text):
+            assert isinstance(above, cst.BaseExpression)
+            return above
     return None
 
 

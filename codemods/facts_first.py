@@ -111,6 +111,89 @@ def f(x: torch.Tensor, always: bool):
 print("checksum", f(torch.ones(2), True).sum().item())
 """,
         ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, few: bool, many: bool):
+    if torch.any(x > 3) or few and many:
+        x = x + 1
+    if not (x > 3).any() and not few:
+        x = x + 2
+    if 0 < x.sum() and (not few or not many):
+        x = x + 3
+    if (torch.sum(x).item() > 99 and not many) and few:
+        x = x + 4
+    if few and x.sum() > 0 and not many:
+        x = x + 5
+    return x
+
+print("checksum", f(torch.ones(2), True, True).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, few: bool, many: bool):
+    if (few and many) or torch.any(x > 3):
+        x = x + 1
+    if not few and not (x > 3).any():
+        x = x + 2
+    if (not few or not many) and 0 < x.sum():
+        x = x + 3
+    if (not many and torch.sum(x).item() > 99) and few:
+        x = x + 4
+    if few and not many and x.sum() > 0:
+        x = x + 5
+    return x
+
+print("checksum", f(torch.ones(2), True, True).sum().item())
+""",
+        ),
+        Example(
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, names: list, count, scale):
+    if x and not names:
+        x = x + 1
+    if x.mean() > 0 and names[0]:
+        x = x + 2
+    if (x > scale).all() and count.off:
+        x = x + 3
+    if torch.max(x, 0).values > 9 and not names:
+        x = x + 4
+    return x
+
+class Count:
+    off = False
+
+print("checksum", f(torch.ones(1), [""], Count(), torch.ones(1)).sum().item())
+""",
+            """
+import torch
+
+@torch.compile
+def f(x: torch.Tensor, names: list, count, scale):
+    if not names and x:
+        x = x + 1
+    if names[0] and x.mean() > 0:
+        x = x + 2
+    if count.off and (x > scale).all():
+        x = x + 3
+    if not names and torch.max(x, 0).values > 9:
+        x = x + 4
+    return x
+
+class Count:
+    off = False
+
+print("checksum", f(torch.ones(1), [""], Count(), torch.ones(1)).sum().item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(
@@ -128,6 +211,34 @@ def f(x: torch.Tensor, names: list):
     return x * 2
 
 f(torch.ones(2), [])
+""",
+            "may have an effect",
+        ),
+        Declined(
+            """
+import torch
+
+def noted(names, x):
+    names.append(x)
+    return False
+
+@torch.compile
+def f(x: torch.Tensor, names: list, flag: bool):
+    if flag and x.sum() > 0:
+        x = x + 1
+    if flag and not x.sum() or flag:
+        x = x + 2
+    if x.sum() > 0 and x.sum() < 9:
+        x = x + 3
+    while noted(names, (x > 0).any() and flag):
+        x = x + 4
+    if [(x > 0).any() and flag]:
+        x = x + 5
+    if x.any() or noted(names, x):
+        x = x + 6
+    return x * 2
+
+f(torch.ones(2), [], True)
 """,
             "may have an effect",
         ),
@@ -187,7 +298,7 @@ def _parts(node: cst.BaseExpression, operator: type[cst.BaseBooleanOp]) -> list[
 
 
 def _operand(site: Site, node: cst.BaseExpression) -> str:
-    loose = isinstance(node, cst.BooleanOperation | cst.IfExp | cst.Lambda) and not node.lpar
+    loose = isinstance(node, cst.BooleanOperation) and not node.lpar
     return f"({site.flat(node)})" if loose else site.flat(node)
 
 

@@ -3,7 +3,7 @@
 What it does:
     Moves a call that asks for what does not change while a program runs (`os.path.exists("scale.txt")`, `os.getpid()`,
     `importlib.import_module("name")`) into a constant of the module, and a statement that sets an environment variable
-    to the top of the file.
+    to the top of the file, or in front of the function where it reads constants of the module.
 Applicability:
     Unsafe: it happens once, when the file is loaded, and later changes (a file that appears, a fork) are not seen.
 Preconditions:
@@ -122,31 +122,120 @@ print("checksum", torch.compile(Scale())(torch.ones(2)).sum().item())
         Example(
             """
 import importlib
+import os
+from os import path as paths
 
 import torch
+
+NAMES = ("a-folder", "that-is-not-here")
 
 
 @torch.compile
 def f(x):
-    module = importlib.import_module("math")
-    return x * module.pi
+    _folder = paths.join("a", paths.abspath(paths.sep))
+    first = second = os.getpid()
+    module = importlib.import_module("os.path")
+    other = importlib.import_module(name="math")
+    third = importlib.import_module("math", None)
+    _ = os.cpu_count()
+    if paths.exists(os.path.join(NAMES[0], NAMES[1])) and os.path.isdir(str(NAMES)):
+        x = x * 2
+    return x + 1
 
 
 print("checksum", f(torch.ones(2)).sum().item())
 """,
             """
+import importlib
 import math
+import os
+from os import path as paths
 
 import torch
+
+NAMES = ("a-folder", "that-is-not-here")
+
+
+ABSPATH = paths.abspath(paths.sep)
+
+
+GETPID = os.getpid()
+
+
+MODULE = importlib.import_module("os.path")
+
+
+THIRD = importlib.import_module("math", None)
+
+
+VALUE = os.cpu_count()
+
+
+EXISTS = paths.exists(os.path.join(NAMES[0], NAMES[1]))
+
+
+ISDIR = os.path.isdir(str(NAMES))
 
 
 @torch.compile
 def f(x):
-    module = math
-    return x * module.pi
+    _folder = paths.join("a", ABSPATH)
+    first = second = GETPID
+    module = MODULE
+    other = math
+    third = THIRD
+    _ = VALUE
+    if EXISTS and ISDIR:
+        x = x * 2
+    return x + 1
 
 
 print("checksum", f(torch.ones(2)).sum().item())
+""",
+            "unsafe",
+        ),
+        Example(
+            """
+import os
+
+import torch
+
+LEVEL = "1"
+
+
+class Scale(torch.nn.Module):
+    def forward(self, x):
+        os.environ.setdefault("SCALE", LEVEL)
+        os.environ.update(SHIFT=LEVEL)
+        os.environ["LEVEL"] = str(len(LEVEL))
+        return x * 2
+
+
+print("checksum", torch.compile(Scale())(torch.ones(2)).sum().item())
+""",
+            """
+import os
+
+import torch
+
+LEVEL = "1"
+
+
+os.environ.setdefault("SCALE", LEVEL)
+
+
+os.environ.update(SHIFT=LEVEL)
+
+
+os.environ["LEVEL"] = str(len(LEVEL))
+
+
+class Scale(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+print("checksum", torch.compile(Scale())(torch.ones(2)).sum().item())
 """,
             "unsafe",
         ),
@@ -161,6 +250,7 @@ import torch
 def f(x, path):
     return x * 2 if os.path.exists(path) else x
 
+HERE = "here"
 f(torch.ones(2), "here")
 """,
             "`path` is not known when the module is loaded",
@@ -204,6 +294,33 @@ for f in (shared, twice, added, more):
     f(torch.ones(2))
 """,
             "the statement is not on its own",
+        ),
+        Declined(
+            """
+import os
+import torch
+
+HERE = "a"
+HERE = "b"
+COUNT = 1
+
+def counted():
+    global COUNT
+    COUNT += 1
+
+@torch.compile
+def f(x, module, path="a"):
+    (lambda path: os.path.exists(path))(path)
+    if os.path.exists(THERE) or os.path.isdir(HERE) or os.path.isfile(str(COUNT)):
+        x = x + 1
+    del os.environ[THERE]
+    return x * module.pi
+
+os.environ["a"] = THERE = "a"
+counted()
+f(torch.ones(2), torch)
+""",
+            "`THERE` is not known when the module is loaded",
         ),
     )
 
@@ -254,7 +371,11 @@ for f in (shared, twice, added, more):
         else:
             refuse("the statement does more than write the environment")
         self._require_known(site, parts)
-        edits = [site.at_module_level(f"{site.text(line)}\n"), site.remove(line)]
+        text = f"{site.text(line)}\n"
+        first = site.at_module_level(text)
+        names = {n.value for part in parts for n in walk(part) if isinstance(n, cst.Name)}
+        late = any(b.end >= first.row for name in names for b in site.module.bindings.get(name, ()))
+        edits = [site.before_definition(text) if late else first, site.remove(line)]
         return Repair("unsafe", "set the environment when the file is loaded", edits)
 
     def _require_known(self, site: Site, parts: list[cst.CSTNode]) -> None:
@@ -264,10 +385,9 @@ for f in (shared, twice, added, more):
         for part in parts:
             for name in (n for n in walk(part) if isinstance(n, cst.Name)):
                 above = site.parent(name)
-                if (isinstance(above, cst.Attribute) and above.attr is name) or isinstance(above, cst.Arg):
-                    if isinstance(above, cst.Attribute) or above.keyword is name:
-                        continue
+                if name in (getattr(above, "attr", None), getattr(above, "keyword", None)):
+                    continue
                 bound = site.module.bindings.get(name.value, [])
                 known = len(bound) == 1 and bound[0].end < top and name.value not in site.module.globals_written
-                known = known or (not bound and not site.binds(name.value))
+                known = known or not bound
                 require(known and not site.binds(name.value), f"`{name.value}` is not known when the module is loaded")

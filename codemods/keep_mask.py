@@ -110,6 +110,67 @@ for mask in (torch.tensor([True, True]), torch.tensor([True, False])):
 """,
             "unsafe",
         ),
+        Example(
+            """
+import torch
+
+def unless_full(mask):
+    if 0 not in mask:
+        return None
+    return mask.bool()
+
+def if_any(mask):
+    if mask.max() > 0:
+        return -mask
+    return
+
+def if_asked(mask, training, deep):
+    if (training or deep) and mask.sum() > 0 and deep:
+        return mask + 1
+    return None
+
+def if_else(mask, training):
+    first = None if mask.min() > 0 else mask
+    return first, (mask * 2 if training and (mask.count_nonzero() > 0 and training) else None)
+
+@torch.compile
+def f(x, mask):
+    for kept in (unless_full(mask), if_any(mask), if_asked(mask, True, True), *if_else(mask, True)):
+        x = x if kept is None else x * kept
+    return x
+
+mask = torch.tensor([0.0, 1.0])
+print("checksum", f(torch.ones(2), mask).sum().item())
+""",
+            """
+import torch
+
+def unless_full(mask):
+    return mask.bool()
+
+def if_any(mask):
+    return -mask
+
+def if_asked(mask, training, deep):
+    if (training or deep) and deep:
+        return mask + 1
+    return None
+
+def if_else(mask, training):
+    first = mask
+    return first, (mask * 2 if training and training else None)
+
+@torch.compile
+def f(x, mask):
+    for kept in (unless_full(mask), if_any(mask), if_asked(mask, True, True), *if_else(mask, True)):
+        x = x if kept is None else x * kept
+    return x
+
+mask = torch.tensor([0.0, 1.0])
+print("checksum", f(torch.ones(2), mask).sum().item())
+""",
+            "unsafe",
+        ),
     )
     DECLINES = (
         Declined(
@@ -119,6 +180,110 @@ import torch
 @torch.compile
 def f(x: torch.Tensor, mask: torch.Tensor, flag: bool):
     kept = None if flag and mask.all() else mask
+    return x if kept is None else x * kept
+
+f(torch.ones(2), torch.ones(2), True)
+""",
+            "decide together on None",
+        ),
+        Declined(
+            """
+import torch
+
+def other(x, mask):
+    if mask.all():
+        x = None
+    return x
+
+def read(x, mask):
+    if mask.tolist():
+        mask = None
+    return mask
+
+def more(x, mask):
+    if mask.all():
+        mask = None
+        x = x + 1
+    return mask
+
+def otherwise(x, mask):
+    if mask.all():
+        mask = None
+    else:
+        mask = mask + 1
+    return mask
+
+def second(x, mask, flag):
+    if flag:
+        mask = mask + 1
+    elif mask.all():
+        mask = None
+    return mask
+
+def two(x, mask):
+    return x if mask.any() else mask
+
+def none(x, mask):
+    if mask.any():
+        return None
+    return None
+
+def both(x, mask):
+    if mask.any():
+        return mask
+    return x
+
+def early(x, mask):
+    if mask.any():
+        return x
+    return None
+
+def late(x, mask):
+    if mask.any():
+        return None
+    return x
+
+def last(x, mask):
+    if mask.any():
+        return mask
+
+def called(x, mask):
+    if mask.any():
+        print("any")
+    return mask
+
+def branch(x, mask):
+    if mask.any():
+        return mask
+    if x is None:
+        return None
+    return x
+
+def inside(x, mask):
+    if mask.all():
+        for mask in [None]:
+            pass
+    return mask
+
+def beside(x, mask):
+    if mask.all():
+        mask = None; x = x + 1
+    return mask
+
+def twice(x, mask):
+    if mask.all():
+        x = mask = None
+    return mask
+
+def apart(x, mask):
+    return mask if (x > 0).all() else None
+
+@torch.compile
+def f(x: torch.Tensor, mask: torch.Tensor, flag: bool):
+    kept = None if flag and mask.all() else mask
+    both(x, mask), early(x, mask), late(x, mask), last(x, mask), called(x, mask), branch(x, mask), inside(x, mask)
+    other(x, mask), read(x, mask), more(x, mask), otherwise(x, mask), second(x, mask, not flag), two(x, mask)
+    none(x, mask), beside(x, mask), twice(x, mask), apart(x, mask)
     return x if kept is None else x * kept
 
 f(torch.ones(2), torch.ones(2), True)
@@ -148,7 +313,7 @@ def _asks_of(site: Site, test: cst.BaseExpression, mask: cst.BaseExpression) -> 
             names = {site.text(c.func).rpartition(".")[2] for c in walk(part) if isinstance(c, cst.Call)}
             used = {n.value for n in walk(part) if isinstance(n, cst.Name)} - {"torch"}
             member = isinstance(part, cst.Comparison) and isinstance(part.comparisons[0].operator, cst.In | cst.NotIn)
-            asks = names & {"any", "all", "sum", "min", "max", "eq", "equal", "count_nonzero"} or member
+            asks = names & {"any", "all", "sum", "min", "max", "count_nonzero"} or member
             if not asks or not (used & given):
                 return False
     return True
@@ -169,46 +334,40 @@ def _chosen_mask(site: Site, holder: cst.IfExp) -> Repair | None:
 
 def _optional_mask(site: Site, holder: cst.If) -> Repair | None:
     """`if mask.all(): mask = None`, and `return` in the place of the assignment."""
-    if not isinstance(holder.body, cst.IndentedBlock) or len(holder.body.body) != 1:
-        return None
-    line = holder.body.body[0]
-    small = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
     above = site.parent(holder)
-    if isinstance(above, cst.If) and above.orelse is holder:
+    if holder.orelse is not None or (isinstance(above, cst.If) and above.orelse is holder):
         return None
-    if isinstance(small, cst.Assign) and _is_none(small.value) and holder.orelse is None:
-        target = small.targets[0].target
-        if not _asks_of(site, holder.test, target):
-            return None
-        return Repair("unsafe", MESSAGE, [site.remove(holder)])
-    if isinstance(small, cst.Return) and holder.orelse is None:
+    small = _only(holder.body)
+    if isinstance(small, cst.Return):
         return _returned_mask(site, holder, small)
-    return None
+    if not isinstance(small, cst.Assign) or len(small.targets) != 1 or not _is_none(small.value):
+        return None
+    if not _asks_of(site, holder.test, small.targets[0].target):
+        return None
+    return Repair("unsafe", MESSAGE, [site.remove(holder)])
+
+
+def _only(body: cst.BaseSuite) -> cst.BaseSmallStatement | None:
+    """The one simple statement of a block, if there is no other."""
+    line = body.body[0] if len(body.body) == 1 else None
+    return line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
 
 
 def _returned_mask(site: Site, holder: cst.If, small: cst.Return) -> Repair | None:
+    """`if mask.any(): return mask` in front of `return None`, or the other way round."""
     following = site.following(holder)
     after = following[0].body[0] if following and isinstance(following[0], cst.SimpleStatementLine) else None
-    if (
-        _is_none(small.value)
-        and isinstance(after, cst.Return)
-        and after.value is not None
-        and not _is_none(after.value)
-    ):
-        if _asks_of(site, holder.test, after.value):
-            return Repair("unsafe", MESSAGE, [site.remove(holder)])
-    if (
-        small.value is not None
-        and not _is_none(small.value)
-        and isinstance(after, cst.Return)
-        and _is_none(after.value)
-    ):
-        if not _asks_of(site, holder.test, small.value):
-            return None
-        python = [p for p in conjuncts(holder.test) if not is_tensor_test(site, p)]
-        if python:
-            test = " and ".join(site.operand(p) if len(python) > 1 else site.flat(p) for p in python)
-            return Repair("unsafe", MESSAGE, [site.replace(holder.test, test)])
-        body = [s for s in holder.body.body if isinstance(s, cst.SimpleStatementLine)]
-        return Repair("unsafe", MESSAGE, [site.replace_lines(holder, following[0], site.body_text(list(body), ""))])
-    return None
+    if not isinstance(after, cst.Return) or _is_none(small.value) == _is_none(after.value):
+        return None
+    mask = after.value if _is_none(small.value) else small.value
+    assert mask is not None
+    if not _asks_of(site, holder.test, mask):
+        return None
+    if mask is after.value:
+        return Repair("unsafe", MESSAGE, [site.remove(holder)])
+    python = [p for p in conjuncts(holder.test) if not is_tensor_test(site, p)]
+    if python:
+        test = " and ".join(site.operand(p) if len(python) > 1 else site.flat(p) for p in python)
+        return Repair("unsafe", MESSAGE, [site.replace(holder.test, test)])
+    text = site.body_text([line for line in holder.body.body if isinstance(line, cst.SimpleStatementLine)], "")
+    return Repair("unsafe", MESSAGE, [site.replace_lines(holder, following[0], text)])

@@ -394,4 +394,6 @@ def _is_unread(site: Site, made: cst.BaseExpression, name: cst.CSTNode, last: cs
         return False
     behind = set(site.after(last))
     between = [n for n in site.after(site.statement(made)) if n not in behind and n.value == name.value]
-    return all(isinstance(site.parent(n), cst.Subscript) and mask_of(site, site.parent(n)) is not None for n in between)  # type: ignore[arg-type]
+    places = [site.parent(n) for n in between]
+    written = [p for p in places if isinstance(p, cst.Subscript) and isinstance(site.parent(p), cst.AssignTarget)]
+    return len(written) == len(places) and all(mask_of(site, p) is not None for p in written)

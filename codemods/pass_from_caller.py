@@ -245,18 +245,14 @@ f(torch.ones(2))
             node = _drawn(site, node) or node
         if site.finding.name in ("generator-construction", "generator-method"):
             return self._draw(site, node)
-        while True:
-            above = site.parent(node)
-            if isinstance(above, cst.Attribute) or (isinstance(above, cst.Call) and above.func is node):
-                node = above
-                continue
-            break
+        while isinstance(above := site.parent(node), cst.Attribute | cst.Call) and _is_chain(above, node):
+            node = above
         node = _whole_condition(site, node)
         if isinstance(node, cst.Attribute):  # the method of what is called: not a value of its own
             return None
-        above = site.parent(node)
-        if isinstance(above, cst.Subscript) and above.value is node and _is_constant_index(above):
-            node = above
+        outer = site.parent(node)
+        if isinstance(outer, cst.Subscript) and outer.value is node and _is_constant_index(outer):
+            node = outer
         if isinstance(site.parent(node), cst.Expr):
             refuse("the call is made for what it does, not for its value")
         return node
@@ -331,8 +327,7 @@ def _whole_condition(site: Site, node: cst.BaseExpression) -> cst.BaseExpression
         is_second = isinstance(above, cst.BooleanOperation) and above.right is inner
         if is_second or (isinstance(above, cst.IfExp) and above.test is not inner):
             whole = above  # type: ignore[assignment]
-        if isinstance(above, cst.BaseExpression | cst.ComparisonTarget):
-            inner = above
+        inner = above
     return whole
 
 

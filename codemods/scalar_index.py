@@ -261,7 +261,7 @@ def _doubt_of_read(site: Site, node: cst.Subscript) -> str:
     if isinstance(above, cst.BinaryOperation | cst.UnaryOperation | cst.Comparison | cst.ComparisonTarget):
         return ""
     if isinstance(above, cst.Attribute) and isinstance(site.parent(above), cst.Call):
-        if above.attr.value in ("sum", "mean", "abs", "exp", "log", "sqrt", "float", "clone", "norm", "max", "min"):
+        if above.attr.value in ("sum", "mean", "abs", "exp", "log", "sqrt", "clone", "norm", "max", "min"):
             return ""
     return "the result is a copy, not a view"
 

@@ -366,7 +366,7 @@ def _replaced(site: Site, node: cst.Call, name: str) -> Repair:
         readers.texts[node], imports = _compared(site, node, last, args)
         readers.kind = "bool"
     else:
-        refuse(f"`{name.removeprefix('builtins.')}` has no equivalent that gives a tensor")
+        refuse(f"`{site.flat(node.func)}` has no equivalent that gives a tensor")
     readers.doubt("the result is a tensor, not a Python value")
     readers.follow(node)
     outermost = {n: t for n, t in readers.texts.items() if not any(a in readers.texts for a in site.ancestors(n))}

@@ -218,9 +218,9 @@ def _handed_on(site: Site, loop: cst.While, body: list[Statement], bound: list[s
         if not loads or any(site.tensor(n) is None for n in loads):
             refuse(f"`{name}` is handed on and is not known to be a tensor")
     for line in body:
-        small = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
-        if isinstance(small, cst.Assign) and isinstance(small.value, cst.Name | cst.Attribute | cst.Subscript):
-            refuse(f"`{site.text(small.value)}` is handed on as it is, and the operator takes no aliases")
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(small, cst.Assign) and isinstance(small.value, cst.Name | cst.Attribute | cst.Subscript):
+                refuse(f"`{site.text(small.value)}` is handed on as it is, and the operator takes no aliases")
     return names
 
 

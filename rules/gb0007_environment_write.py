@@ -55,6 +55,22 @@ def run(x):
 
 run(torch.ones(2))
 """,
+        """
+import os
+import torch
+
+@torch.compile
+def run(x):
+    x = x + 1
+    os.environ.setdefault("GBLINT_NEW", "1")  # GB0007
+    x = x * 2
+    os.putenv("GBLINT_NEW", "2")  # GB0007
+    x = x + 1
+    os.unsetenv("GBLINT_NEW")  # GB0007
+    return x - 1
+
+run(torch.ones(2))
+""",
     )
     CLEAN = (
         """

@@ -72,6 +72,24 @@ def converted(x: torch.Tensor):
 mixed(torch.ones(3, 2))
 converted(torch.eye(3))
 """,
+        """
+import torch
+
+graph = torch.eye(3).to_sparse()
+
+@torch.compile
+def right(x):
+    y = x + 1
+    return y * graph  # GB0015
+
+@torch.compile
+def negated(x):
+    y = x + 1
+    return y, -graph  # GB0015
+
+right(torch.ones(3, 3))
+negated(torch.ones(3, 3))
+""",
     )
     CLEAN = (
         """

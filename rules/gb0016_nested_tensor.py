@@ -56,6 +56,29 @@ def ragged(a: torch.Tensor, b: torch.Tensor):
 padded(torch.ones(2, 3))
 ragged(torch.ones(2, 3), torch.ones(1, 3))
 """,
+        """
+import torch
+
+lengths = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
+
+@torch.compile
+def right(x):
+    y = x + 1
+    return y, 2 * lengths  # GB0016
+
+@torch.compile
+def negated(x):
+    y = x + 1
+    return y, -lengths  # GB0016
+
+@torch.compile
+def typed(x):
+    y = x + 1
+    return y, lengths.dtype  # GB0016
+
+for function in (right, negated, typed):
+    function(torch.ones(3, 3))
+""",
     )
     CLEAN = (
         """

@@ -49,6 +49,16 @@ def returned(a: torch.Tensor, b: torch.Tensor):
 ragged(torch.ones(2, 3), torch.ones(1, 3))
 returned(torch.ones(2, 3), torch.ones(1, 3))
 """,
+        """
+import torch
+
+@torch.compile
+def ragged(a: torch.Tensor, b: torch.Tensor):
+    nested = torch.nested.nested_tensor([a, b], layout=None)  # GB0090
+    return a, nested.to_padded_tensor(0.0)  # GB0016
+
+ragged(torch.ones(2, 3), torch.ones(1, 3))
+""",
     )
     CLEAN = (
         """

@@ -75,6 +75,19 @@ def listed(x: torch.Tensor):
 
 listed(torch.rand(2))
 """,
+        """
+import torch
+
+@torch.compile
+def parts(x: torch.Tensor):
+    y = x * 2
+    turned = x.to(torch.complex64).tolist()  # GB0109
+    y = y + len(turned) * turned[0].real
+    rows = x.reshape(1, 1, 3).tolist()  # GB0109
+    return y * len(rows[0][0])
+
+parts(torch.rand(3))
+""",
     )
     CLEAN = (
         """

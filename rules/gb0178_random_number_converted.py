@@ -48,6 +48,19 @@ def repeated(x: torch.Tensor):
 
 repeated(torch.rand(3))
 """,
+        """
+import random
+import torch
+
+@torch.compile
+def optional(x: torch.Tensor, flag: bool):
+    y = x * 2
+    number = random.uniform(1, 4) if flag else 2
+    y = y * int(number)  # GB0178
+    return y * float(random.randint(1, 3))  # GB0178
+
+optional(torch.rand(3), True)
+""",
     )
     CLEAN = (
         """

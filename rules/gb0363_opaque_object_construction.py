@@ -18,7 +18,7 @@ Limits:
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Call, Construct, Context, Rule, RuleMeta
+from gblint.rule_api import Break, Call, Context, Rule, RuleMeta
 
 
 class OpaqueObjectConstruction(Rule):
@@ -79,10 +79,4 @@ sample(torch.ones(2))
     )
 
     def on_call(self, event: Call, context: Context) -> Break | None:
-        return self._answer(event, context)
-
-    def on_construct(self, event: Construct, context: Context) -> Break | None:
-        return self._answer(event, context) if event.base == "torch.Generator" and event.cls is None else None
-
-    def _answer(self, event: Call | Construct, context: Context) -> Break:
         return Break(f"`{context.text(event.node)}` makes an object that can only be passed into a graph")

@@ -49,6 +49,19 @@ def detached(grid: torch.Tensor, original: torch.Tensor):
 
 detached(torch.rand(3), torch.rand(3))
 """,
+        """
+import torch
+
+@torch.compile
+def detached(grid: torch.Tensor, original: torch.Tensor):
+    if grid.data_ptr() != original.data_ptr():  # GB5976
+        grid = grid * 2
+    if grid.data_ptr() in (original.data_ptr(), 3):  # GB5976
+        grid = grid.clone()
+    return grid * 2
+
+detached(torch.rand(3), torch.rand(3))
+""",
     )
     CLEAN = (
         """

@@ -1,4 +1,4 @@
-"""The names that rules and codemods look for are those of things that there are."""
+"""The names that rules and codemods look for, in tables and in code, are those of things that there are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from gblint.codemod_api import Codemod
-from gblint.devtools.names import is_there, names
+from gblint.devtools.names import is_known, is_there, names, words
 from gblint.devtools.said import own_rules, stem
 from gblint.registry import load_codemods
 from gblint.rule_api import SKIPPED_PACKAGES, Rule
@@ -32,13 +32,16 @@ ELSEWHERE = {
     "tracemalloc": "a module",
     "constant": "a mode of `numpy.pad`",
     **dict.fromkeys(("affine", "elementwise_affine", "eps", "fill_value"), "parameters of torch's functions"),
-    **dict.fromkeys(("capture_scalar_outputs", "capture_dynamic_output_shape_ops"), "settings of Dynamo"),
     "rng_state": "in the names of functions of torch",
     **dict.fromkeys(("dict_items", "dict_keys", "dict_values", "iterator"), "kinds of a `Stream`"),
     "tensors": "a kind of argument in the knowledge",
     "cell": "a kind of `Globals`",
     **dict.fromkeys(("match", "ternary"), "kinds of a `Branch`"),
 }
+# Names that repairs give to what they add, and parts of names that they take off.
+GIVEN = {"Forward", "Ns", "Out", "Output", "VALUE", "_value", "draw", "early_", "get_", "if_not", "if_so", "joined",
+         "main", "make_", "resource"}  # fmt: skip
+LETTERS = {"aei": "of the words that take `an`", "rRuU": "that strings of kinds without a print begin with"}
 GRAPH_BREAK = re.compile(r"GB\d{4}")
 
 
@@ -52,6 +55,12 @@ def test_names_in_tables_are_there(subject: type[Rule] | type[Codemod]) -> None:
     assert {name for name in names(sys.modules[subject.__module__]) if not is_right(name)} == set()
 
 
+@pytest.mark.parametrize("subject", [*own_rules(), *load_codemods()], ids=stem)
+def test_names_in_code_are_there(subject: type[Rule] | type[Codemod]) -> None:
+    found = set(words(sys.modules[subject.__module__])) - GIVEN - LETTERS.keys()
+    assert {word for word in found if not is_right(word) and not is_known(word)} == set()
+
+
 def test_a_misspelt_name_is_met() -> None:
     assert is_there("torch.Tensor.item")
     assert is_there("list.sort")
@@ -61,3 +70,7 @@ def test_a_misspelt_name_is_met() -> None:
     assert not is_there("tiem.")
     assert is_there("register_forward_hook")
     assert not is_there("REGISTER_FORWARD_HOOK")
+    assert is_known("num_classes")
+    assert is_known("inplace")
+    assert not is_known("inplcae")
+    assert not is_known("XXresultXX")

@@ -134,8 +134,14 @@ class Site:
         return self.knowledge.canonical(f"{base}.{rest}" if rest else base) if base else ""
 
     def callee(self, node: cst.CSTNode) -> str:
-        """As `dotted`, of what a call calls; "" for anything that is no call."""
-        return self.dotted(node.func) if isinstance(node, cst.Call) else ""
+        """As `dotted`, of what a call calls; "" for anything that is no call, and for a method called through the class
+        (`torch.Tensor.item(x)`): what stands in front of its name is not what it works on."""
+        if not isinstance(node, cst.Call):
+            return ""
+        name, func = self.dotted(node.func), node.func
+        if name.startswith("torch.Tensor.") and isinstance(func, cst.Attribute):
+            return "" if self.dotted(func.value) == "torch.Tensor" else name
+        return name
 
     # -- tree ------------------------------------------------------------------------------------------------------
 
