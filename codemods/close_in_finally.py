@@ -5,14 +5,14 @@ What it does:
 Applicability:
     Safe: the same calls are made in the same order, with an error in the block as well.
 Preconditions:
-    The manager stands alone in its `with` statement, in a block of its own.
+    The manager stands alone in its `with` statement, in a block of its own. `close` has no decorator.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, require
+from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, is_decorated, require
 
 
 class CloseInFinally(Codemod):
@@ -83,6 +83,29 @@ print("checksum", f(torch.ones(2)).sum().item(), len(closed))
         ),
     )
     DECLINES = (
+        Declined(
+            """
+from contextlib import closing
+
+import torch
+
+
+class Reader:
+    @torch.no_grad()
+    def close(self):
+        pass
+
+
+@torch.compile
+def f(x):
+    with closing(Reader()):
+        return x * 2
+
+
+f(torch.ones(2))
+""",
+            "`close` is decorated",
+        ),
         Declined(
             """
 from contextlib import closing, nullcontext
@@ -159,6 +182,9 @@ unpacked(torch.ones(2), [Reader()])
         assert isinstance(item.item, cst.Call)
         require(len(item.item.args) == 1, "the call of `closing` has an unusual form")
         require(isinstance(block.body, cst.IndentedBlock), "the block stands on the line of its `with`")
+        require(
+            not is_decorated(site, item.item.args[0].value, "close"), "`close` is decorated, which may break the graph"
+        )
         target = item.asname.name if item.asname is not None else None
         require(target is None or isinstance(target, cst.Name), "the object is not bound to a plain name")
         name = target.value if isinstance(target, cst.Name) else site.fresh("resource")

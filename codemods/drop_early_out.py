@@ -26,11 +26,14 @@ from gblint.codemod_api import (
     Site,
     Statement,
     applied,
+    bare,
     calls_of,
     changed_names,
     condition,
     conjuncts,
+    fits_mask,
     in_place_of,
+    indexed_by,
     is_fresh,
     is_live,
     is_tensor_test,
@@ -290,43 +293,28 @@ def _small(line: Statement) -> list[cst.BaseSmallStatement]:
 
 def _is_masked(site: Site, small: cst.CSTNode, mask: cst.BaseExpression) -> bool:
     """Whether a statement only changes what the mask marks."""
-    text = _bare(site, mask)
+    text = bare(site, mask)
     if isinstance(small, cst.Assign) and len(small.targets) == 1:
         target = small.targets[0].target
         if isinstance(target, cst.Name):
             return _keeps(site, target.value, small.value, text)
         parts = [e.value for e in target.elements] if isinstance(target, cst.Tuple) else [target]
-        return all(_indexed_by(site, p, text) for p in parts)
+        return all(indexed_by(site, p, text) for p in parts)
     if isinstance(small, cst.AugAssign):
-        return _indexed_by(site, small.target, text)
+        return indexed_by(site, small.target, text)
     if isinstance(small, cst.Expr) and isinstance(small.value, cst.Call):
         name, args = applied(site, small.value)
-        return name in ("masked_fill_", "masked_scatter_") and len(args) == 3 and _bare(site, args[1]) == text
+        return name in ("masked_fill_", "masked_scatter_") and len(args) == 3 and bare(site, args[1]) == text
     return False
-
-
-def _bare(site: Site, node: cst.CSTNode) -> str:
-    """The text of an expression without parentheses around it."""
-    text = site.text(node)
-    for _ in getattr(node, "lpar", ()):
-        text = text[1:-1].strip()
-    return text
 
 
 def _keeps(site: Site, name: str, value: cst.BaseExpression, mask: str) -> bool:
     """Whether a value is the variable itself wherever the mask marks nothing."""
     called, args = applied(site, value)
-    texts = [_bare(site, a) for a in args]
+    texts = [bare(site, a) for a in args]
     if called == "where" and len(args) == 3:
         return texts[::2] == [mask, name] or texts[:2] in ([f"~{mask}", name], [f"~({mask})", name])
     return called in ("masked_fill", "masked_scatter") and texts[:2] == [name, mask]
-
-
-def _indexed_by(site: Site, target: cst.BaseExpression, mask: str) -> bool:
-    if not isinstance(target, cst.Subscript):
-        return False
-    indices = [e.slice.value for e in target.slice if isinstance(e.slice, cst.Index)]
-    return any(_bare(site, i) == mask for i in indices)
 
 
 class _Masked:
@@ -358,8 +346,8 @@ class _Masked:
             self._temporary(line, small)
         elif isinstance(small, cst.Assign) and isinstance(small.targets[0].target, cst.Name):
             self._selection(small.targets[0].target.value, small.value)
-        elif not without_gradients(site):
-            self.found.append("the tensor is written to on both ways, which autograd sees")
+        else:
+            self._write(small)
         value = getattr(small, "value", None)
         if value is None:
             return
@@ -369,6 +357,14 @@ class _Masked:
         if not all(self._never_fails(n) for n in inner):
             self.found.append("an error in what was skipped would now be raised")
 
+    def _write(self, small: cst.BaseSmallStatement) -> None:
+        site = self.site
+        if not without_gradients(site):
+            self.found.append("the tensor is written to on both ways, which autograd sees")
+        if not fits_mask(site, small, self.mask):
+            text = site.flat(self.mask)
+            self.found.append(f"an error where `{text}` or the values do not fit would be raised on an empty mask too")
+
     def _never_fails(self, node: cst.BaseExpression) -> bool:
         if isinstance(node, cst.BinaryOperation):
             plain = isinstance(node.operator, cst.Add | cst.Subtract | cst.Multiply)
@@ -376,7 +372,7 @@ class _Masked:
         name, args = applied(self.site, node)
         if name in ELEMENTWISE:
             return all(self._never_fails(a) for a in args)
-        selected = isinstance(node, cst.Subscript) and _indexed_by(self.site, node, _bare(self.site, self.mask))
+        selected = isinstance(node, cst.Subscript) and indexed_by(self.site, node, bare(self.site, self.mask))
         return selected or bool(number_type(self.site, node)) or raises_no_error(self.site, node) or node is self.mask
 
     def _selection(self, name: str, value: cst.BaseExpression) -> None:

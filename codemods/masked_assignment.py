@@ -35,7 +35,9 @@ from gblint.codemod_api import (
     bound_to,
     full_size,
     is_own,
+    keeps_dtype,
     mask_of,
+    negates,
     refuse,
     require,
     selected_by,
@@ -73,7 +75,7 @@ import torch
 @torch.compile
 def scatter_back(x, mask, new):
     out = x.clone()
-    out = torch.where(mask, new, out)
+    out.copy_(torch.where(mask, new, out))
     return out
 
 print("checksum", scatter_back(torch.zeros(3), torch.tensor([True, False, True]), torch.ones(3)))
@@ -250,7 +252,17 @@ def _written(selection: Selection, sink: Sink, where: str) -> str:
     name = _base(selection, target)
     value = _value(selection, sink, name)
     selected = f"{where}({_mask(selection, target)}, {value}, {name})"
-    return f"{name} = {selected}" if is_own(selection.site, target.value) else f"{name}.copy_({selected})"
+    return _put(selection, target, [sink.inner[0]], name, selected)
+
+
+def _put(
+    selection: Selection, target: cst.Subscript, values: list[cst.BaseExpression], name: str, selected: str
+) -> str:
+    """The line that gives a tensor its new contents: in place where others may hold it, or the values may be of another
+    type (which a repair that is not safe takes to be the same)."""
+    site, doubtful = selection.site, bool(selection.notes) or not selection.gentle
+    anew = is_own(site, target.value) and (doubtful or all(keeps_dtype(site, target.value, v) for v in values))
+    return f"{name} = {selected}" if anew else f"{name}.copy_({selected})"
 
 
 def _value(selection: Selection, sink: Sink, name: str) -> str:
@@ -280,8 +292,7 @@ def _base(selection: Selection, target: cst.Subscript) -> str:
 
 
 def _rank(site: Site, node: cst.BaseExpression) -> int | None:
-    tensor = as_tensor(site.value(node))
-    return tensor.rank if tensor is not None else None
+    return getattr(as_tensor(site.value(node)), "rank", None)
 
 
 def _mask(selection: Selection, target: cst.Subscript) -> str:
@@ -331,7 +342,7 @@ def _complement(selection: Selection, line: cst.CSTNode) -> Selection | None:
     own = _target(selection.sinks[0])
     if mask is None or not isinstance(target, cst.Subscript) or site.flat(target.value) != site.flat(own.value):
         return None
-    if not (_negates(site, mask, selection.mask) or _negates(site, selection.mask, mask)):
+    if not (negates(site, mask, selection.mask) or negates(site, selection.mask, mask)):
         return None
     seed = next((n for n in walk(line.body[0].value) if mask_of(site, n) is not None), None)
     if not isinstance(seed, cst.BaseExpression):
@@ -349,35 +360,27 @@ def _is_place(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Name | cst.Attribute)
 
 
-def _negates(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
-    if isinstance(one, cst.UnaryOperation) and isinstance(one.operator, cst.BitInvert):
-        return site.flat(one.expression) in (site.flat(other), f"({site.flat(other)})")
-    if site.callee(one) in ("torch.logical_not", "torch.bitwise_not") and isinstance(one, cst.Call):
-        return site.flat(one.args[0].value) == site.flat(other)
-    return False
-
-
 def _as_one(selection: Selection, pair: tuple[Selection, Selection], where: str, imports: list[Edit]) -> Repair:
     """Both writes as one selection; a tensor made to be filled goes."""
     site = selection.site
     first, second = pair
     target = _target(first.sinks[0])
     name = _base(first, target)
-    if _negates(site, first.mask, second.mask):
+    if negates(site, first.mask, second.mask):
         picked, other = second, first
     else:
         picked, other = first, second
     values = [_value(s, s.sinks[0], name) for s in (picked, other)]
     text = f"{where}({_mask(picked, target)}, {', '.join(values)})"
-    own = is_own(site, target.value)
+    first.notes += second.notes
+    first.gentle = first.gentle and second.gentle
+    line = f"{_put(first, target, [s.sinks[0].inner[0] for s in pair], name, text)}\n"
+    own = line.startswith(f"{name} = ")
     statements = [site.statement(s.sinks[0].node) for s in pair]
-    line = f"{name} = {text}\n" if own else f"{name}.copy_({text})\n"
     edits = [site.replace_lines(statements[0], statements[1], line), *imports]
     made = bound_to(site, target.value) if own and isinstance(target.value, cst.Name) else None
     if made is not None and _is_unread(site, made, target.value, statements[1]):
         edits.append(site.remove(site.statement(made)))
-    first.notes += second.notes
-    first.gentle = first.gentle and second.gentle
     edits += [e for s in pair for e in s.edits({s.sinks[0].node: ""}) if e.row not in _rows(site, statements)]
     return _offer(first, edits, exact=True)
 

@@ -27,6 +27,7 @@ from gblint.codemod_api import (
     Site,
     as_tensor,
     bound_to,
+    may_change,
     only_read,
     put,
     require,
@@ -179,7 +180,9 @@ def _eye(site: Site, node: cst.BaseExpression, follow: bool, off: bool = False) 
     """The call of `torch.eye` that a mask is made of, and whether it is negated."""
     if isinstance(node, cst.Name) and follow:
         value = bound_to(site, node)
-        return _eye(site, value, True, off) if value is not None else (None, off)
+        found = _eye(site, value, True, off) if value is not None else (None, off)
+        require(found[0] is None or not may_change(site, node), f"`{node.value}` may be changed in place")
+        return found
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.BitInvert):
         return _eye(site, node.expression, follow, not off)
     if not isinstance(node, cst.Call):

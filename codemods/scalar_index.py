@@ -23,12 +23,16 @@ from gblint.codemod_api import (
     Example,
     Repair,
     Site,
+    applied,
     as_tensor,
+    bound_to,
     flat_with,
     put,
     refuse,
     require,
 )
+
+WIDE = ("argmax", "argmin", "count_nonzero", "sum", "long")  # what gives 64-bit integers, if it gives integers
 
 
 class ScalarIndex(Codemod):
@@ -210,6 +214,7 @@ for x in (torch.ones(3), torch.arange(3)):
             inner = flat_with(site, node, texts)
             texts = {node: f"{inner}{_removed(site, node)}"}
         doubt = _doubt_of_write(site, above) if stored else _doubt_of_read(site, node)
+        doubt = doubt or next(iter(_doubts_of_index(site, scalars)), "")
         edits = put(site, site.statement(node), texts)
         message = "index with a tensor of one dimension"
         return Repair("unsafe" if doubt else "safe", f"{message}; {doubt}" if doubt else message, edits)
@@ -254,6 +259,24 @@ def _removed(site: Site, node: cst.Subscript) -> str:
         require(place == len(node.slice) - 1, "slices stand behind the index and an ellipsis in front of it")
         return ".squeeze(-1)"
     return f".squeeze({place})"
+
+
+def _doubts_of_index(site: Site, scalars: list[cst.BaseExpression]) -> list[str]:
+    return [
+        f"`{site.flat(s)}` must be no truth value or byte, which is a mask" for s in scalars if not _counts(site, s)
+    ]
+
+
+def _counts(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether an index surely is a 64-bit integer: a position, a count, a sum of integers or what is computed of it."""
+    if isinstance(node, cst.Name):
+        value = bound_to(site, node)
+        return value is not None and _counts(site, value)
+    if isinstance(node, cst.BinaryOperation):
+        return any(_counts(site, side) for side in (node.left, node.right)) and _dtype(site, node) == "int"
+    if isinstance(node, cst.UnaryOperation):
+        return _counts(site, node.expression) and not isinstance(node.operator, cst.Not)
+    return applied(site, node)[0] in WIDE and _dtype(site, node) == "int"
 
 
 def _doubt_of_read(site: Site, node: cst.Subscript) -> str:

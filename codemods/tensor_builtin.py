@@ -28,6 +28,7 @@ from gblint.codemod_api import (
     Repair,
     Site,
     as_tensor,
+    is_pure,
     only_read,
     put,
     refuse,
@@ -277,6 +278,8 @@ f(torch.ones(2), torch.tensor(1.0), {"max": torch.tensor(2.0)}, (torch.ones(2), 
 def _power(site: Site, node: cst.Call) -> Repair:
     require(len(node.args) == 2 and not any(a.keyword or a.star for a in node.args), "`pow` has a third argument")
     base, exponent = (site.operand(a.value) for a in node.args)
+    positive = not site.is_plain(node.args[0].value) or base[0].isdigit()
+    require(positive, f"`{base}` may be negative, which the code of a graph writes without parentheses")
     simple = all(isinstance(a.value, cst.Name | cst.BaseNumber | cst.Attribute) for a in node.args)
     text = f"{base}**{exponent}" if simple else f"{base} ** {exponent}"
     above = site.parent(node)
@@ -297,7 +300,8 @@ def _kept(site: Site, node: cst.BaseExpression) -> str:
 def _filled(site: Site, node: cst.Call, name: str) -> Repair:
     """A fill with the value of a tensor."""
     require(len(node.args) == 2, "the fill has other properties than the tensor it is like")
-    require(not any(a.star for a in node.args), "the arguments are not in view")
+    given = [a.star or (a.keyword.value if a.keyword is not None else "") for a in node.args]
+    require(given[0] in ("", "input", "size") and given[1] in ("", "fill_value"), "the arguments are not in view")
     first, value = (a.value for a in node.args)
     require(_rank(site, value) == 0 or as_tensor(site.value(value)) is not None, "the value filled in is no tensor")
     target = first
@@ -306,6 +310,7 @@ def _filled(site: Site, node: cst.Call, name: str) -> Repair:
         assert isinstance(node.func, cst.Attribute)
         target, size = node.func.value, f"expand({site.flat(first)})"
     like = site.flat(target)
+    require(is_pure(site, [target, first]), f"`{like}` would be computed twice")
     edits: list[Edit] = []
     if only_read(site, node):
         text = f"{_kept(site, value)}.to({like}).{size}"
@@ -315,20 +320,14 @@ def _filled(site: Site, node: cst.Call, name: str) -> Repair:
     else:
         text = f"{like}.new_empty({site.flat(first)}).copy_({_kept(site, value)})"
     edits = [*put(site, site.statement(node), {node: text}), *edits]
-    if _rank(site, value) == 0 and _is_float(site, target) and _is_float(site, value):
+    if _rank(site, value) == 0 and all(getattr(site.tensor(n), "dtype", "") == "float" for n in (target, value)):
         return Repair("safe", "expand the value instead of filling with it", edits)
     message = "expand the value instead of filling with it; a value that does not fit, or is several, is no error"
     return Repair("unsafe", message, edits)
 
 
-def _is_float(site: Site, node: cst.BaseExpression) -> bool:
-    tensor = site.tensor(node)
-    return tensor is not None and tensor.dtype == "float"
-
-
 def _rank(site: Site, node: cst.BaseExpression) -> int | None:
-    tensor = as_tensor(site.value(node))
-    return tensor.rank if tensor is not None else None
+    return getattr(as_tensor(site.value(node)), "rank", None)
 
 
 def _clamped(site: Site, node: cst.Call, name: str) -> Repair:

@@ -6,14 +6,15 @@ What it does:
 Applicability:
     Safe: the managers are made, entered and left in the same order, with an error in the block as well.
 Preconditions:
-    The stack is used in nothing but those calls, which come first in the block and stand under no condition.
+    The stack is used in nothing but those calls, which come first in the block and stand under no condition. The
+    methods that enter and leave a manager of the project have no decorator, at which Dynamo may break.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, require
+from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, is_decorated, require
 
 
 class UnstackContexts(Codemod):
@@ -58,6 +59,33 @@ print("checksum", f(torch.ones(2)).sum().item())
         ),
     )
     DECLINES = (
+        Declined(
+            """
+import contextlib
+
+import torch
+
+
+class Section:
+    @torch.no_grad()
+    def __enter__(self):
+        return 2
+
+    def __exit__(self, *exc):
+        return False
+
+
+@torch.compile
+def f(x):
+    with contextlib.ExitStack() as stack:
+        factor = stack.enter_context(Section())
+        return x * factor
+
+
+f(torch.ones(2))
+""",
+            "has a decorated method",
+        ),
         Declined(
             """
 import contextlib
@@ -158,7 +186,11 @@ passed_on(torch.ones(2), len)
         call = small.value
         if site.text(call.func) != f"{stack}.enter_context" or len(call.args) != 1:
             return ""
-        text = site.flat(call.args[0].value)
+        entered = call.args[0].value
+        require(
+            not is_decorated(site, entered, "__enter__", "__exit__"), f"`{site.flat(entered)}` has a decorated method"
+        )
+        text = site.flat(entered)
         if isinstance(small, cst.Expr):
             return text
         target = small.targets[0].target

@@ -355,7 +355,7 @@ f(torch.ones(2), [])
 
 def _assigning(site: Site, holder: cst.If, found: Condition, yes: Arm, no: Arm) -> Repair:
     inner = site.indent(holder) + (site.step if found.python else "")
-    bound = {*yes.bound, *no.bound, *yes.written, *no.written}
+    bound = {*changed_names([*yes.lines, *no.lines]), *yes.written, *no.written}
     selector, text = selecting(site, found, inner, bound, lambda s: merged(s, yes, no, [holder]))
     selector.note_arms(yes, no)
     if found.python:

@@ -347,7 +347,9 @@ def _leaving(site: Site, holder: cst.If, found: Condition, yes: Arm, following: 
         if isinstance(node, cst.Return):
             if node.value is None:
                 refuse("a way returns nothing")
-            text = returned(selector, early, parts_of(site, node.value)).rstrip("\n")
+            late = parts_of(site, node.value)
+            selector.note_result(late)
+            text = returned(selector, early, late).rstrip("\n")
             edits.append(site.replace(node, text.replace("\n", "\n" + site.indent(site.statement(node)))))
     head = f"{comments(site, holder, holder)}{yes.text}{lines}{selector.text} = {found.tensor}\n"
     edits.append(site.replace_lines(holder, holder, head))

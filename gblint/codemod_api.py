@@ -31,11 +31,13 @@ from gblint.fixing.arms import (
 )
 from gblint.fixing.branches import in_place_of, indented, other_arm, stays_in_lines
 from gblint.fixing.conditions import Condition, condition, conjuncts, is_tensor_test, quantified, tested, unread
+from gblint.fixing.empty_masks import bare, fits_mask, indexed_by
 from gblint.fixing.flags import Flag, Use, flag_of, is_continue, is_nothing
 from gblint.fixing.flow import decides, depends, derived, reads, tests
 from gblint.fixing.forms import (
     applied,
     is_fresh,
+    keeps_dtype,
     keeps_gradients,
     number_type,
     raises_no_error,
@@ -49,11 +51,11 @@ from gblint.fixing.lifting import lift
 from gblint.fixing.listing import listed
 from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.marks import definition, marked, without_decorator
-from gblint.fixing.masked import Selection, Sink, bound_to, mask_of, selected_by
+from gblint.fixing.masked import Selection, Sink, bound_to, mask_of, negates, selected_by
 from gblint.fixing.opaque import doubt
 from gblint.fixing.outline import outline
 from gblint.fixing.owned import is_own, may_change, only_read
-from gblint.fixing.places import callers, class_site, function_info, method, own_class
+from gblint.fixing.places import callers, class_site, function_info, is_decorated, method, own_class
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, may_go, only_reports, reports, with_neighbours
 from gblint.fixing.routing import Routing
@@ -92,14 +94,17 @@ __all__ = [
     "DataScalar", "Declined", "Edit", "Example", "External", "Finding", "Flag", "Function", "Instance",
     "Mapping", "ModuleInfo", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
     "Sequence", "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Use", "Value",
-    "always_returns", "applied", "arm_of", "as_tensor", "becomes_tensor", "body_of", "bound_before",
+    "always_returns", "applied", "arm_of", "as_tensor", "bare", "becomes_tensor", "body_of", "bound_before",
     "bound_to", "callers", "calls_of", "changed_names", "check_effects", "check_sizes", "children", "class_site",
     "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived", "doubt",
-    "everything_that_needs", "facts_around", "flag_of", "flat_with", "full_size", "function_info",
-    "guarded", "harmless", "in_place_of", "indented", "is_continue", "is_fresh", "is_guarded", "is_live", "is_none",
-    "is_nothing", "is_number", "is_own", "is_pure", "is_tensor_test", "keeps_gradients",
+    "everything_that_needs", "facts_around", "fits_mask", "flag_of", "flat_with", "full_size", "function_info",
+    "guarded", "harmless", "in_place_of", "indented", "indexed_by", "is_continue", "is_decorated", "is_fresh",
+    "is_guarded",
+    "is_live", "is_none", "is_nothing", "is_number", "is_own", "is_pure", "is_tensor_test", "keeps_dtype",
+    "keeps_gradients",
     "lift", "listed", "marked", "mask_of", "may_change", "may_go", "members", "merged", "method",
-    "narrowed", "number_type", "only", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner",
+    "narrowed", "negates", "number_type",
+    "only", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner",
     "parts_of", "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced",
     "reports", "require", "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of",
     "stays_in_lines", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",

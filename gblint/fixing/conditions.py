@@ -56,6 +56,8 @@ def tested(site: Site) -> tuple[cst.CSTNode | None, cst.BaseExpression]:
     ):
         if isinstance(above, cst.UnaryOperation) and not isinstance(above.operator, cst.Not):
             break
+        if isinstance(above, cst.Comparison | cst.ComparisonTarget) and _is_told_apart(site, node, above):
+            break
         if isinstance(above, cst.Arg):
             call = site.parent(above)
             if not (isinstance(call, cst.Call) and site.callee(call) in ("builtins.bool", "bool")):
@@ -67,6 +69,15 @@ def tested(site: Site) -> tuple[cst.CSTNode | None, cst.BaseExpression]:
     if isinstance(above, cst.If | cst.While | cst.IfExp | cst.Assert | cst.CompIf) and above.test is node:
         return above, node
     return None, node
+
+
+def _is_told_apart(site: Site, node: cst.CSTNode, above: cst.CSTNode) -> bool:
+    """Whether a comparison asks for more than the truth of a value: which object it is, or which of its operands an
+    `and` or `or` has given."""
+    whole = above if isinstance(above, cst.Comparison) else site.parent(above)
+    assert isinstance(whole, cst.Comparison)
+    by_identity = any(isinstance(t.operator, cst.Is | cst.IsNot) for t in whole.comparisons)
+    return by_identity or isinstance(node, cst.BooleanOperation)
 
 
 def is_tensor_test(site: Site, node: cst.CSTNode) -> bool:
@@ -217,7 +228,7 @@ class _Writer:
             self._note_sides(node)
             if not is_tensor_test(site, sides[0]):
                 sides.reverse()
-            return sign.join(self._operand(s) for s in sides), bool(node.lpar), "one"
+            return sign.join(self._operand(s) for s in sides), False, "one"
         if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
             return f"~{self._operand(node.expression)}", False, "one"
         if isinstance(node, cst.Comparison):
@@ -317,6 +328,8 @@ class _Writer:
         numbers = isinstance(value, Sequence) and all(_is_number(m) for m in members(value.element()))
         if not numbers:
             raise Refusal("what is searched is not known to hold numbers only")
+        if getattr(site.tensor(left), "dtype", "") not in ("int", "float"):
+            self.doubts.append(f"`{site.flat(left)}` must be no truth value, which `torch.isin` does not take")
         isin, edits = site.refer("torch.isin")
         tensor, more = site.refer("torch.tensor")
         self.imports += [*edits, *more]
@@ -344,6 +357,8 @@ class _Writer:
                 raise Refusal("the test is of a NumPy array, whose elements are Python numbers outside the graph")
             if isinstance(member, DataScalar):
                 raise Refusal("the test is of a number that was read from a tensor")
+            if isinstance(member, Const | Plain):
+                raise Refusal(f"`{self.site.flat(node)}` is a Python value on some ways")
             if not isinstance(member, Tensor):
                 self.doubts.append(f"`{self.site.flat(node)}` may be something else than a tensor")
                 return

@@ -79,11 +79,11 @@ def loads_of(site: Site, name: str, node: cst.CSTNode) -> list[cst.Name]:
 
 
 def _behind_in_statement(site: Site, statement: cst.CSTNode, node: cst.CSTNode, name: str) -> list[cst.Name]:
-    """Places in the rest of a compound statement whose head holds the node (`if (n := …) > 1: use(n)`)."""
-    if isinstance(statement, cst.SimpleStatementLine):
-        return []
+    """Places in the rest of a statement or line that holds the node: `if (n := …) > 1: use(n)`, `n = …; use(n)`."""
     inside = _names_in(statement, name)
-    return [n for n in site.after(node) if n in inside]
+    above = site.parent(node)
+    own = [n for n in _names_in(above, name) if site.is_store(n)] if above is not None else []
+    return [n for n in site.after(node) if n in inside and n not in own]
 
 
 def _names_in(node: cst.CSTNode, name: str) -> list[cst.Name]:

@@ -148,6 +148,8 @@ def dtype(site: Site, node: cst.CSTNode) -> str | None:
         return f"of {site.text(node)}" if site.tensor(node) is not None else None
     if isinstance(node, cst.UnaryOperation):
         return dtype(site, node.expression)
+    if isinstance(node, cst.Subscript):
+        return dtype(site, node.value) if site.tensor(node.value) is not None else None
     if isinstance(node, cst.BinaryOperation):
         return _arithmetic(site, node, node.left, node.right) if _is_elementwise(node) else None
     name, args = applied(site, node)
@@ -194,6 +196,12 @@ def same_form(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) ->
         return site.tensor(one) is not None
     form = shape(site, one), dtype(site, one)
     return None not in form and form == (shape(site, other), dtype(site, other))
+
+
+def keeps_dtype(site: Site, tensor: cst.BaseExpression, value: cst.BaseExpression) -> bool:
+    """Whether `torch.where` of a tensor and another value provably has the tensor's dtype."""
+    own = dtype(site, tensor)
+    return own is not None and _arithmetic(site, None, tensor, value) == own
 
 
 def raises_no_error(site: Site, node: cst.BaseExpression) -> bool:
@@ -283,6 +291,15 @@ def is_fresh(site: Site, name: str, before: cst.CSTNode) -> bool:
     )
 
 
+def is_new(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether an expression surely gives a number, or a tensor that nothing else refers to."""
+    if isinstance(node, cst.Name):
+        return is_fresh(site, node.value, site.statement(node)) or bool(number_type(site, node))
+    if isinstance(node, cst.BinaryOperation | cst.UnaryOperation | cst.Comparison | cst.BooleanOperation):
+        return True
+    return gives_new(site, node) or bool(number_type(site, node))
+
+
 def _makes_new(site: Site, statement: cst.CSTNode | None) -> bool:
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
         return False
@@ -335,12 +352,13 @@ def _leaves_no_alias(site: Site, node: cst.CSTNode) -> bool:
 
 def gives_new(site: Site, node: cst.CSTNode) -> bool:
     """Whether an expression is a call of a torch function whose result shares nothing with its arguments."""
-    return isinstance(node, cst.Call) and not _is_in_place(node) and _gives_new(site, node)
+    return isinstance(node, cst.Call) and not is_in_place(node) and _gives_new(site, node)
 
 
-def _is_in_place(call: cst.Call) -> bool:
+def is_in_place(call: cst.Call) -> bool:
     """Whether a call is one of a method that changes its object: `x.add_(1)`, whose result is `x`."""
-    return isinstance(call.func, cst.Attribute) and call.func.attr.value.endswith("_")
+    name = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    return name.endswith("_") and not name.endswith("__")
 
 
 def _gives_new(site: Site, call: cst.Call) -> bool:

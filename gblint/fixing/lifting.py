@@ -12,6 +12,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gblint.findings.finding import Edit
+from gblint.fixing.forms import is_in_place
 from gblint.fixing.places import callers, function_info
 from gblint.fixing.purity import is_pure
 from gblint.fixing.site import Refusal, Site, walk_parameters
@@ -91,6 +92,8 @@ def _spell(site: Site, expression: cst.BaseExpression, depth: int) -> cst.BaseEx
     for node in walk(expression):
         if isinstance(node, cst.Await | cst.Yield | cst.NamedExpr):
             raise Refusal("the value is computed by an assignment expression or a yield")
+        if isinstance(node, cst.Call) and is_in_place(node):
+            raise Refusal(f"`{site.flat(node)}` changes a tensor on the way")
         if (
             isinstance(node, cst.Name)
             and node.value not in own

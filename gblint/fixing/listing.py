@@ -84,7 +84,8 @@ def _place(readers: Readers, place: cst.BaseExpression, node: cst.Call, text: st
     elif isinstance(call, cst.Call) and site.callee(call) in PASSING:
         _passed(readers, call, above)
     else:
-        readers.doubt("who reads the list sees a tuple of tensors")
+        readers.texts[node] = f"list({text}.unbind())"
+        readers.doubt("who reads the list sees tensors")
         readers.handed_on(place)
 
 

@@ -17,6 +17,7 @@ from gblint.findings.finding import Edit
 from gblint.fixing.elementwise import kind_of
 from gblint.fixing.flow import loads_of, plain_targets
 from gblint.fixing.layout import flat_with, put
+from gblint.fixing.purity import is_pure
 from gblint.interpreter.values import Tensor, Unknown, as_tensor, members
 from gblint.interpreter.walk import children, walk
 
@@ -83,6 +84,8 @@ class Selection:
         self.seeds.append(seed)
         base = base_of(self.site, seed)
         assert base is not None
+        if not is_pure(self.site, [base, self.mask]):
+            self.refuse(f"`{self.site.flat(seed)}` would be computed more than once")
         self._note_rank(base)
         self.texts[seed] = lambda: self.render(base)
         self._follow(seed)
@@ -106,6 +109,8 @@ class Selection:
             if above is None:
                 break
             top = above
+        if isinstance(self.site.parent(top), cst.NamedExpr):
+            self.refuse(f"`{self.site.flat(top)}` is given a name within an expression")
         names = plain_targets(self.site, top)
         if names:
             self._follow_variables(names, top)
@@ -336,6 +341,15 @@ def _is_said_to_be_mask(site: Site, node: cst.BaseExpression) -> bool:
         return False
     said = [e.slice.value for e in getattr(site.node, "slice", ()) if isinstance(e.slice, cst.Index)]
     return any(site.text(node) == site.text(other) for other in said)
+
+
+def negates(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+    """Whether a mask is the negation of another, as they are written."""
+    if isinstance(one, cst.UnaryOperation) and isinstance(one.operator, cst.BitInvert):
+        return site.flat(one.expression) in (site.flat(other), f"({site.flat(other)})")
+    if site.callee(one) in ("torch.logical_not", "torch.bitwise_not") and isinstance(one, cst.Call):
+        return site.flat(one.args[0].value) == site.flat(other)
+    return False
 
 
 def base_of(site: Site, node: cst.CSTNode) -> cst.BaseExpression | None:

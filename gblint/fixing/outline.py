@@ -215,21 +215,26 @@ def _bound_first(site: Site, run: list[Statement], name: str) -> bool:
     for statement in run:
         if not site.inside([statement]).isdisjoint(site.uses(name)):
             if not isinstance(statement, cst.SimpleStatementLine):
-                return isinstance(statement, cst.For) and _is_loop_variable(statement, name)
+                return isinstance(statement, cst.For) and _is_loop_variable(site, statement, name)
             (small, *rest) = statement.body
             return (
                 not rest
                 and isinstance(small, cst.Assign)
-                and name in changed_names([small])
+                and any(n.value == name for t in small.targets for n in _bound_in(site, t))
                 and not any(isinstance(n, cst.Name) and n.value == name for n in walk(small.value))
             )
     return False
 
 
-def _is_loop_variable(loop: cst.For, name: str) -> bool:
+def _is_loop_variable(site: Site, loop: cst.For, name: str) -> bool:
     if any(isinstance(n, cst.Name) and n.value == name for n in walk(loop.iter)):
         return False
-    return any(isinstance(n, cst.Name) and n.value == name for n in walk(loop.target))
+    return any(n.value == name for n in _bound_in(site, loop.target))
+
+
+def _bound_in(site: Site, target: cst.CSTNode) -> list[cst.Name]:
+    """The variables that a target binds: not those of which it sets an item or attribute."""
+    return [n for n in walk(target) if isinstance(n, cst.Name) and site.is_store(n)]
 
 
 def _writes(site: Site, run: list[Statement], free: dict[str, cst.Name]) -> None:

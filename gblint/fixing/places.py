@@ -11,6 +11,7 @@ import libcst as cst
 
 from gblint.fixing.site import Refusal, Site
 from gblint.interpreter.functions import chunk_of
+from gblint.interpreter.values import Instance, members
 
 if TYPE_CHECKING:
     from gblint.index.model import ClassInfo, FunctionInfo, ModuleInfo
@@ -48,6 +49,17 @@ def method(tree: cst.ClassDef, name: str) -> cst.FunctionDef | None:
     """A method that a class defines itself."""
     found = [s for s in tree.body.body if isinstance(s, cst.FunctionDef) and s.name.value == name]
     return found[-1] if found else None
+
+
+def is_decorated(site: Site, node: cst.BaseExpression, *names: str) -> bool:
+    """Whether the class of an object is known to define one of some methods under a decorator."""
+    value = site.value(node)
+    for one in members(value) if value is not None else ():
+        known = one.cls if isinstance(one, Instance) else None
+        found = [known.info.methods[n] for n in names if n in known.info.methods] if known is not None else []
+        if known is not None and any(known.module.functions[index].decorators for index in found):
+            return True
+    return False
 
 
 def function_info(site: Site) -> FunctionInfo | None:

@@ -11,6 +11,7 @@ from gblint.findings.finding import Edit
 from gblint.fixing import forms
 from gblint.fixing.arms import WIDTH, Arm, Bind, Choice, Step, Write, kind_of, wrapped
 from gblint.fixing.liveness import bound_before, is_live
+from gblint.fixing.owned import may_change, only_read
 from gblint.fixing.purity import is_pure
 from gblint.fixing.site import Refusal, Statement
 from gblint.interpreter.values import Const, Plain, Tensor, members
@@ -116,9 +117,13 @@ class Selector:
     def note_result(self, values: list[Choice]) -> None:
         """Note that what a function gives back was a tensor that others hold, and is a new one."""
         for leaf in (leaf for value in values for leaf in value.leaves):
-            own = isinstance(leaf, cst.Name) and forms.is_fresh(self.site, leaf.value, self.site.statement(leaf))
-            if isinstance(leaf, cst.Name | cst.Attribute | cst.Subscript) and not own:
+            if not forms.is_new(self.site, leaf):
                 self.minor.append(f"the result is a new tensor, never `{_short(self.site.text(leaf))}` itself")
+
+    def note_bound(self, value: Choice) -> None:
+        """Note that a variable was another name for a tensor, or a view of it, and is a new one, where that is seen."""
+        seen = [leaf for leaf in value.leaves if not only_read(self.site, leaf) or may_change(self.site, leaf)]
+        self.note_result([Choice(value.text, seen)])
 
     @property
     def applicability(self) -> Literal["safe", "unsafe"]:
@@ -239,8 +244,11 @@ class _Merger:
             self._unpack(step, partner, chosen, swap)
 
     def _choose(self, name: str, value: Choice, other: Choice | None, swap: bool) -> None:
+        self.selector.note_bound(value)
         if other is None:
             other = self._old(name)
+        else:
+            self.selector.note_bound(other)
         pair = (other, value) if swap else (value, other)
         self.text += self.selector.assign(name, *pair)
 
