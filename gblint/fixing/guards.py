@@ -196,7 +196,7 @@ def _small(statement: Place) -> cst.BaseSmallStatement | None:
 
 
 def set_names(small: cst.BaseSmallStatement) -> list[str]:
-    """The plain variables an assignment sets."""
+    """The plain variables an assignment sets, each once."""
     targets: list[cst.BaseExpression] = []
     if isinstance(small, cst.Assign):
         targets = [t.target for t in small.targets]
@@ -206,4 +206,4 @@ def set_names(small: cst.BaseSmallStatement) -> list[str]:
     for target in targets:
         parts = [e.value for e in target.elements] if isinstance(target, cst.Tuple | cst.List) else [target]
         found += [p.value for p in parts if isinstance(p, cst.Name)]
-    return found
+    return list(dict.fromkeys(found))
