@@ -356,11 +356,24 @@ listed(torch.ones(2))
             return "the time is part of what is computed"
         return ""
 
+    def _is_usual(self, site: Site, test: cst.BaseExpression) -> bool:
+        """Whether a test may hold while no time has passed: it negates something, or asks for a small time."""
+        if any(isinstance(n, cst.UnaryOperation) and isinstance(n.operator, cst.Not) for n in walk(test)):
+            return True
+        for compared in (n for n in walk(test) if isinstance(n, cst.Comparison)):
+            target = compared.comparisons[0]
+            late = self._reads_clock(site, target.comparator)
+            less = isinstance(target.operator, cst.LessThan | cst.LessThanEqual)
+            if (less and not late) or (not less and late and not self._reads_clock(site, compared.left)):
+                return True
+        return False
+
     def _limit(self, site: Site, branch: cst.If) -> list[Edit]:
         require(harmless(site, [branch.test]), "the test changes something besides")
         others = (n for n in walk(branch.test) if isinstance(n, cst.BooleanOperation))
         alone = all(isinstance(n.operator, cst.And) for n in others)
         require(alone, "the branch may be taken for another reason than the time")
+        require(not self._is_usual(site, branch.test), "the branch is taken as long as there is time")
         word, imports = site.refer("torch.compiler.is_compiling")
         edit = narrowed(site, branch, f"not {word}()", first=True)
         if edit is not None:

@@ -28,6 +28,7 @@ from gblint.codemod_api import (
     Repair,
     Site,
     as_tensor,
+    is_pure,
     members,
     put,
     reads,
@@ -37,7 +38,6 @@ from gblint.codemod_api import (
 )
 
 CASTS = ("float", "to", "double", "half", "long", "type_as", "bool", "bfloat16")
-
 INTEGERS = ("int", "long", "int64", "int32")
 
 
@@ -288,9 +288,8 @@ def _numbers(site: Site, node: cst.Call) -> Repair:
     made = node.func.value
     name = site.callee(made)
     args = [a.value for a in made.args if a.keyword is None] if isinstance(made, cst.Call) else []
-    plain = bool(args) and all(_is_integer(site, a) for a in args)
-    known = plain and name in ("torch.arange", "torch.ones", "torch.zeros")
-    require(known, f"`{site.flat(made)}` does not follow from Python numbers")
+    made_of = args and all(_is_integer(site, a) for a in args) and name in ("torch.arange", "torch.ones", "torch.zeros")
+    require(made_of, f"`{site.flat(made)}` does not follow from Python numbers")
     assert isinstance(made, cst.Call)
     given = {a.keyword.value: site.flat(a.value) for a in made.args if a.keyword is not None}
     integers = given["dtype"].rpartition(".")[2] in INTEGERS if "dtype" in given else name == "torch.arange"
@@ -323,6 +322,7 @@ def _counted(site: Site, node: cst.Call, name: str) -> Repair:
     torch, imports = site.refer("torch")
     weights = keywords.get("weights") or (args[1] if len(args) > 1 else None)
     length = site.flat(keywords["minlength"])
+    require(weights is None or is_pure(site, [weights]), "the weights would be computed twice, side effects too")
     if weights is None:
         kind, added = f"{torch}.long", f"{torch}.ones_like({ids})"
     else:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # Characters of function text that codemods may look at for one unit, a function counting once for each break in it: a
 # repair takes time in proportion to the function, so thousands of breaks in one huge function would take hours.
 REPAIR_BUDGET = 2_000_000
+USUAL_LENGTH = 50_000  # characters; in a longer function a repair takes longer than in proportion
 USUAL_LEVELS = 25  # code nested deeper, such as a condition of a hundred terms, takes codemods longer by as much
 MOST_LEVELS = 250  # a repair of code nested deeper, which no person has written, takes seconds and gigabytes
 TOO_MANY = "there are too many breaks in functions this long to work out repairs for all; repair the others first"
@@ -63,7 +64,8 @@ def findings_of(
         tree = draft.chunk.tree
         if tree not in levels:
             levels[tree] = _levels(tree.module)
-        left -= len(tree.text) * (1 + levels[tree] // USUAL_LEVELS)
+        length = len(tree.text)
+        left -= length * (1 + length // USUAL_LENGTH) * (1 + levels[tree] // USUAL_LEVELS)
         if levels[tree] > MOST_LEVELS:
             repaired.append(_unrepaired(finding, "the function is nested too deeply to work out a repair; split it up"))
         elif left <= 0:

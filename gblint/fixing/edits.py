@@ -16,15 +16,17 @@ class Conflict(Exception):
 
 
 def compatible(taken: Mapping[str, Sequence[Edit]], fix: Fix) -> bool:
-    """Whether a fix can be made in one go with edits chosen before (by file): none overlap, save equal insertions, and
-    no two insert definitions of one name (each was new when it was chosen)."""
+    """Whether a fix can be made in one go with edits chosen before (by file): none overlap, save equal insertions of
+    lines, and no two insert definitions or parameters of one name (each was new when it was chosen)."""
     return not any(_clash(edit, other) for edit in fix.edits for other in taken.get(edit.filename, ()))
 
 
 def _clash(a: Edit, b: Edit) -> bool:
-    if a.filename != b.filename or a == b:
+    if a.filename != b.filename:
         return False
     start_a, end_a, start_b, end_b = _start(a), _end(a), _start(b), _end(b)
+    if a == b:  # an import that both need; within a line, a parameter that both take for their own
+        return start_a == end_a and bool(a.content) and not a.content.endswith("\n")
     if start_a == end_a and start_b == end_b:
         return bool(_defined(a) & _defined(b))  # else they are made one behind the other
     if start_a == end_a:

@@ -125,7 +125,7 @@ def _local(site: Site, name: cst.Name, depth: int) -> cst.BaseExpression | None:
     """What a local variable holds; None for a parameter or a global."""
     stores = [s for s in site.stores(name.value) if _inside(site, s, site.function)]
     if name.value in site.parameters():
-        if stores and any(s in _before(site, name) for s in stores):
+        if not _before(site, name).isdisjoint(stores):
             raise Refusal(f"`{name.value}` is set again before the value is computed")
         return None
     if not stores:
@@ -260,10 +260,21 @@ def _at_call(site: Site, call: Site, values: list[Value], write: Callable[[str],
 
 def _new_argument(call: Site, node: cst.Call, text: str) -> Edit:
     if node.args:
-        last = node.args[-1].value
-        return _insert(call, call.span(last)[2:], f", {text}")
+        return _insert(call, _behind(call, node.args[-1].value), f", {text}")
     row, column = call.span(node)[2:]
     return _insert(call, (row, column - 1), text)
+
+
+def _behind(site: Site, node: cst.BaseExpression) -> tuple[int, int]:
+    """Row and column behind an expression and the parentheses around it, which its span leaves out."""
+    row, column = site.span(node)[2:]
+    for _ in node.rpar:
+        while not (rest := site.lines[row - 1][column - 1 :]).lstrip().startswith(")"):
+            if rest.strip():
+                raise Refusal("a comment stands in the parentheses of an argument")
+            row, column = row + 1, 1
+        column += rest.index(")") + 1
+    return row, column
 
 
 def _check_spelling(call: Site, inner: str, node: cst.Call) -> None:

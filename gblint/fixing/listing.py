@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gblint.fixing.site import Site
 
 REDUCTIONS = ("sum", "max", "min")
+HASHING = ("set", "frozenset", "dict.fromkeys", "collections.Counter")
 PASSING = ("builtins.zip", "builtins.enumerate", "builtins.reversed", "builtins.list", "builtins.tuple")
 
 
@@ -81,6 +82,8 @@ def _place(readers: Readers, place: cst.BaseExpression, node: cst.Call, text: st
         readers.follow(call)
     elif isinstance(call, cst.Call) and site.callee(call) == "builtins.len":
         return
+    elif isinstance(call, cst.Call) and site.callee(call).removeprefix("builtins.") in HASHING:
+        readers.refuse(f"`{site.flat(call)}` compares elements by their hashes, which tensors have by identity")
     elif isinstance(call, cst.Call) and site.callee(call) in PASSING:
         _passed(readers, call, above)
     else:

@@ -60,6 +60,11 @@ class Reading:
         return frozenset(name for name in self.names if self._binds(name))
 
     @cached_property
+    def bound(self) -> frozenset[str]:
+        """The variables that something in the text binds, parameters included."""
+        return frozenset(name.value for name in self.stored) | self.parameters
+
+    @cached_property
     def all_names(self) -> frozenset[str]:
         """Every word used as a name of anything."""
         return frozenset(n.value for n in only(walk(self.module), cst.Name))

@@ -252,7 +252,7 @@ class Site:
 
     def binds(self, name: str) -> bool:
         """Whether the outermost function binds a name itself (so that it does not mean the module's)."""
-        return bool(self.stores(name)) or name in self._read.parameters
+        return name in self._read.bound
 
     def imports_here(self, module: str) -> bool:
         """Whether a top-level module has been imported by its own name, inside the function, where the site is reached:
@@ -385,7 +385,10 @@ class Site:
         return Edit(self.module.path, top, 1, bottom + 1, 1, moved)
 
     def remove(self, statement: Statement) -> Edit:
-        """Take a statement's lines out; where it is all its block holds, `pass` stays."""
+        """Take a statement's lines out; where it is all its block holds, `pass` stays. Raises Refusal for a line that
+        holds several statements."""
+        if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) > 1:
+            raise Refusal("several statements stand on one line")
         alone = len(self.block(statement)) == 1
         return self.replace_lines(statement, statement, "pass\n" if alone else "")
 

@@ -1,4 +1,4 @@
-"""Programs, shrunk from generated ones, in which a repair that calls itself safe changed a result."""
+"""Programs, shrunk from generated ones, in which a repair changed a result that it must not change."""
 
 from __future__ import annotations
 
@@ -279,12 +279,125 @@ f(torch.ones(2))
 )
 
 
+UNSAFE = (
+    Program(
+        "a value for the caller to pass goes behind the parentheses of the last argument",
+        """
+def f(x: torch.Tensor, parts):
+    return x * parts[0] * int(np.prod(x.numpy()))
+
+x = torch.ones(2)
+f(x, (torch.ones(2), [x]
+))
+f(x, (((x, 1)) ))
+""",
+        "f(x, (((x, 1)) ), int(np.prod(x.numpy())))",
+    ),
+    Program(
+        "two values that were given one name come one after the other",
+        """
+def f(x):
+    n = int(np.prod(x.numpy()))
+    n = int(np.prod(x.numpy() if len(SEEN) < 3 else x.numpy() * 2))
+    return x * n
+
+f(torch.ones(4))
+""",
+        "def f(x, n_2, n_3):",
+    ),
+    Program(
+        "a branch that is taken while there is time",
+        """
+def f(x: torch.Tensor):
+    start = time.time()
+    if not time.time() - start > 100:
+        x = x + 1
+    return x
+
+f(torch.ones(2))
+""",
+        "if not time.time() - start > 100:",
+    ),
+    Program(
+        "a branch that is taken below a limit",
+        """
+def f(x: torch.Tensor):
+    start = time.time()
+    x = x * 2
+    if time.time() - start < 100:
+        x = x + 1
+    return x
+
+f(torch.ones(2))
+""",
+        "if time.time() - start < 100:",
+    ),
+    Program(
+        "the weights are read twice in the new form",
+        """
+def f(x: torch.Tensor, ids: torch.Tensor):
+    return ids.bincount(note(x), minlength=4)
+
+f(torch.ones(3), torch.tensor([0, 1, 3]))
+""",
+        "return bincount_2",
+    ),
+    Program(
+        "a set tells numbers apart by value, tensors by identity",
+        """
+def f(x: torch.Tensor):
+    values = (x * 2).long().tolist()
+    return x * len(set(values))
+
+f(torch.ones(3))
+""",
+        "def f(x: torch.Tensor, values):",
+    ),
+    Program(
+        "the line of a statement that goes holds another one",
+        """
+def f(loss: torch.Tensor, mask: torch.Tensor):
+    kept = mask.T; loss = loss[mask]
+    return loss.mean(), kept
+
+f(torch.ones(3), torch.ones(3) > 0)
+""",
+        "kept = mask.T; loss = loss[mask]",
+    ),
+)
+
+HEAD = """
+import time
+
+import numpy as np
+import torch
+
+STOP = [0, 3]
+SEEN = []
+
+def note(value):
+    SEEN.append(len(SEEN))
+    return value
+
+@torch.compile"""
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.why)
 def test_safe_repairs_change_no_result(program: Program, tmp_path: Path) -> None:
-    file = tmp_path / "program.py"
-    text = f"import numpy as np\nimport torch\n\nSTOP = [0, 3]\n\n@torch.compile{program.text}"
+    assert program.line in repaired(program, Choice(), tmp_path)
+
+
+@pytest.mark.parametrize("program", UNSAFE, ids=lambda program: program.why)
+def test_unsafe_repairs_change_no_result_without_a_word(program: Program, tmp_path: Path) -> None:
+    assert program.line in repaired(program, Choice(unsafe=True), tmp_path)
+
+
+def repaired(program: Program, choice: Choice, folder: Path) -> list[str]:
+    """The lines of a program after its repair."""
+    file = folder / "program.py"
+    text = f"{HEAD}{program.text}"
     file.write_text(text, encoding="utf8")
-    repaired = repair(Options(paths=(str(file),), isolated=True, no_cache=True), Choice())
-    assert repaired.before.findings
-    new = repaired.new.get(str(file), text.encode()).decode("utf8")
-    assert program.line in [line.strip() for line in new.splitlines()]
+    made = repair(Options(paths=(str(file),), isolated=True, no_cache=True), choice)
+    assert made.before.findings
+    new = made.new.get(str(file), text.encode()).decode("utf8")
+    return [line.strip() for line in new.splitlines()]
