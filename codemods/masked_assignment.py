@@ -366,10 +366,7 @@ def _as_one(selection: Selection, pair: tuple[Selection, Selection], where: str,
     first, second = pair
     target = _target(first.sinks[0])
     name = _base(first, target)
-    if negates(site, first.mask, second.mask):
-        picked, other = second, first
-    else:
-        picked, other = first, second
+    picked, other = (second, first) if negates(site, first.mask, second.mask) else (first, second)
     values = [_value(s, s.sinks[0], name) for s in (picked, other)]
     text = f"{where}({_mask(picked, target)}, {', '.join(values)})"
     first.notes += second.notes
