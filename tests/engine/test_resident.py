@@ -101,7 +101,7 @@ FILES = {
 
 
         class Net(nn.Module):
-            def forward(self, x):
+            def forward(self, x: torch.Tensor):
                 y = helper(x)
                 return y.item()
     """,
