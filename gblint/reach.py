@@ -41,7 +41,7 @@ def causes_of(units: Iterable[Iterable[Finding]]) -> dict[Key, Cause]:
     causes: dict[Key, Cause] = {}
     for number, findings in enumerate(units):
         for finding in findings:
-            if finding.consequence == "recompiles":
+            if not finding.is_break:
                 continue
             key = key_of(finding)
             cause = causes.get(key)

@@ -57,7 +57,7 @@ def findings_of(
     left = REPAIR_BUDGET
     repaired = []
     for finding in kept:
-        if not examines(finding) or finding.consequence == "recompiles":
+        if not examines(finding) or not finding.is_break:
             repaired.append(finding)
             continue
         draft = found[id(finding)][1]

@@ -112,6 +112,11 @@ class Finding(msgspec.Struct, gc=False):
     frees: int = 0
 
     @property
+    def is_break(self) -> bool:
+        """Whether it is a graph break; else the function is compiled anew at each call."""
+        return self.consequence != "recompiles"
+
+    @property
     def spot(self) -> Spot:
         """What it has in common with the same break found on the way from other roots."""
         return (self.filename, self.row, self.column, self.code)

@@ -42,7 +42,7 @@ def section(finding: Finding) -> str:
     """The heading that a finding stands under."""
     if finding.consequence == "masked":
         return "Masked: these show once the break before them is gone"
-    if finding.consequence == "recompiles":
+    if not finding.is_break:
         return "Silent: no graph break, but torch.compile gives up"
     if finding.hot:
         return "Hot: on the path of every call"

@@ -24,7 +24,7 @@ def render(outcome: Outcome, style: Style) -> str:
 
 def _found(outcome: Outcome, style: Style) -> str:
     parts: list[str] = []
-    findings = [f for f in outcome.findings if f.consequence != "recompiles"]
+    findings = [f for f in outcome.findings if f.is_break]
     silent = len(outcome.findings) - len(findings)
     if findings:
         hot = sum(f.hot for f in findings)

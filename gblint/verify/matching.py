@@ -46,7 +46,7 @@ def judge(findings: Sequence[Finding], found: Sequence[Site], traced: Mapping[st
     Confirmed: the graph breaks in the rows of the finding, or elsewhere in the statement with the id that was foretold.
     Masked: Dynamo gave the function up before it got there. Refuted: it traced the rows, and no break came.
     """
-    breaks = [finding for finding in findings if finding.consequence != "recompiles"]
+    breaks = [finding for finding in findings if finding.is_break]
     return _Match(breaks, found, traced).judged()
 
 
