@@ -41,7 +41,7 @@ def halves(x, y, mask):
     b = torch.zeros_like(x)
     b[torch.logical_not(mask)] = x[torch.logical_not(mask)]
     b[mask] = y[mask]
-    c = torch.empty_like(x)
+    c = torch.zeros_like(x)
     c[mask] = x[mask]
     c[~mask] = c[~mask] + y[~mask]
     return a + b + c
