@@ -134,10 +134,7 @@ class Engine:
                 continue
             if mode == "all":
                 plans.append(Plan(info, "all"))
-            elif (
-                (mode == "modules" or (_home(info) not in by_script and not self.settings.roots))
-                and info.derived
-            ):
+            elif (mode == "modules" or (_home(info) not in by_script and not self.settings.roots)) and info.derived:
                 plans.append(Plan(info, "modules"))
         return plans
 

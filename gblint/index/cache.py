@@ -218,7 +218,9 @@ class IndexCache:
     def _read_ahead(self, table: str, keys: list[str]) -> None:
         try:
             connection = self._open()
-            for some in batches(keys) if connection is not None else ():
+            if connection is None:
+                return
+            for some in batches(keys):
                 marks = ", ".join("?" * len(some))
                 rows = connection.execute(f"SELECT key, blob FROM {table} WHERE key IN ({marks})", some)
                 self._ahead.update(((table, key), _opened(table, key, blob)) for key, blob in rows)

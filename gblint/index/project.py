@@ -116,7 +116,7 @@ class Project:
         return path in self._own
 
     def digest(self, path: str) -> str:
-        """Content hash of the file at an absolute path, "" if it cannot be read; an unchanged file is not read again."""
+        """Content hash of a file (an absolute path), "" if it cannot be read; an unchanged file is not read again."""
         info = self._infos.get(path)
         if info is not None:
             return info.digest
