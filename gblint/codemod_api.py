@@ -55,7 +55,7 @@ from gblint.fixing.masked import Selection, Sink, bound_to, mask_of, negates, se
 from gblint.fixing.opaque import doubt
 from gblint.fixing.outline import outline
 from gblint.fixing.owned import is_own, may_change, only_read
-from gblint.fixing.places import callers, class_site, function_info, is_decorated, method, own_class
+from gblint.fixing.places import callers, class_site, function_info, is_decorated, method, own_class, swallows
 from gblint.fixing.purity import changed_names, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, may_go, only_reports, reports, with_neighbours
 from gblint.fixing.routing import Routing
@@ -107,7 +107,7 @@ __all__ = [
     "only", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner",
     "parts_of", "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced",
     "reports", "require", "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of",
-    "stays_in_lines", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
+    "stays_in_lines", "swallows", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
     "width_of", "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped",
 ]  # fmt: skip
 
