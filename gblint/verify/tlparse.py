@@ -14,12 +14,13 @@ from gblint.verify.said import Collector, Frame
 
 _METRICS = "compilation_metrics"
 _FOLDER = re.compile(r"^(?:[-\w]*?_)?(?:(\d+)_(\d+)(?:_(\d+))?|-_-_-)$")  # of a compilation, or of none
-NUMBERED = re.compile(rf"^({'|'.join((*PAYLOADS, _METRICS))})_(\d+)\.(?:txt|json|html)$")
+NUMBERED = re.compile(rf"^({'|'.join((*PAYLOADS, _METRICS))})_(\d{{1,12}})\.(?:txt|json|html)$")
+_NUMBER = r"(\d{1,12})"  # longer ones, which Python may refuse to read, are damage
 _RANK = re.compile(r"^rank_(\d+)$")
-_ROW = re.compile(r"<li>([^<>]*):(\d+) in ([^<>]*)<br>")
-_SECONDS = re.compile(r"Entire Frame <abbr[^<>]*>[^<>]*</abbr>: ([\d.]+)")
-_OPS = re.compile(r"Graph Ops: (\d+)")
-_FAILED_AT = re.compile(r"<p>In file <pre>([^<>]*)</pre>, line (\d+)")
+_ROW = re.compile(rf"<li>([^<>]*):{_NUMBER} in ([^<>]*)<br>")
+_SECONDS = re.compile(r"Entire Frame <abbr[^<>]*>[^<>]*</abbr>: (\d+(?:\.\d*)?)")
+_OPS = re.compile(rf"Graph Ops: {_NUMBER}")
+_FAILED_AT = re.compile(rf"<p>In file <pre>([^<>]*)</pre>, line {_NUMBER}")
 _LARGEST = 1 << 20
 
 

@@ -263,6 +263,15 @@ def test_damaged_pages_never_crash(tmp_path: Path) -> None:
     sites(read(tmp_path / "tl"))
 
 
+def test_numbers_in_pages_that_are_none_are_left_out(tmp_path: Path) -> None:
+    shutil.copytree(TLPARSE, tmp_path / "tl")
+    for page in sorted((tmp_path / "tl").rglob("compilation_metrics_*.html")):
+        text = page.read_text("utf-8")
+        text = re.sub(r"(</abbr>: )[\d.]+", r"\g<1>0..04", text)
+        page.write_text(re.sub(r"(Graph Ops: )\d+", rf"\g<1>{'9' * 5000}", text), "utf-8")
+    assert sites(read(tmp_path / "tl"))
+
+
 def test_huge_lines_are_cut(tmp_path: Path) -> None:
     file = tmp_path / "huge"
     file.write_bytes(b"x" * (3 * LONGEST + 5) + b"\nsecond\n" + b"y" * LONGEST)
