@@ -97,6 +97,7 @@ class RuleMeta:
     advice: what to write instead, one sentence (shown in the report).
     confidence: prior probability that a fully certain finding is right, used until the fitted table knows the rule.
     page: the address of a page about the rule; for an id of PyTorch's it need not be given.
+    optional: the rule is off until it is selected.
     """
 
     code: str
@@ -109,6 +110,7 @@ class RuleMeta:
     since: str = "0.1"
     confidence: float = 0.9
     page: str = ""
+    optional: bool = False
 
     @property
     def url(self) -> str:

@@ -223,7 +223,6 @@ class Worker:
     def machine(self) -> Machine:
         """The interpreter, with rules and knowledge for the target torch."""
         if self._machine is None:
-            from gblint.findings.selection import OPTIONAL
             from gblint.interpreter.dispatch import RuleTable
             from gblint.interpreter.machine import Machine
             from gblint.interpreter.source import Forest
@@ -235,7 +234,7 @@ class Worker:
 
             knowledge = load(self.settings.target_torch)
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
-            wanted = (rule for rule in load_rules() if self.settings.optional or rule.meta.code not in OPTIONAL)
+            wanted = (rule for rule in load_rules() if self.settings.optional or not rule.meta.optional)
             rules = [rule() for rule in wanted if rule.meta.code_in((major, minor))]
             python = tuple(int(p) for p in self.settings.python.split(".")[:2])
             declared = Declarations(self.settings.functions)

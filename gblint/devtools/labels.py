@@ -24,7 +24,7 @@ import tokenize
 import msgspec
 
 from gblint.devtools.observed import UNNUMBERED, Break, Observed
-from gblint.findings.selection import OPTIONAL
+from gblint.verify.message import RECOMPILE_LIMIT
 
 HEADER = re.compile(r"#\s*(expect|also|silent):\s*(?:none|(GB\d{4})\s*@\s*(?:([\w./]+):)?(\d+))\s*$")
 NEEDS = re.compile(r"#\s*needs:\s*(.+)$")
@@ -102,8 +102,8 @@ def _trailing(text: str, silent: bool) -> set[tuple[int, str]]:
 
 def example_problems(text: str, observed: Observed) -> list[str]:
     """What an example says wrongly, in words; empty when Dynamo does what its comments announce."""
-    breaks = {(row, code) for row, code in expected(text) if code not in OPTIONAL}
-    silent = {(row, code) for row, code in observed.silent_places() if code not in OPTIONAL}
+    breaks = {(row, code) for row, code in expected(text) if code != RECOMPILE_LIMIT}
+    silent = {(row, code) for row, code in observed.silent_places() if code != RECOMPILE_LIMIT}
     problems = _differences(breaks, observed.places(), "break")
     problems += _differences(expected_silent(text), silent, "silent refusal")
     problems += _recompiling(text, {row for row, _ in expected(text) - breaks}, observed)
@@ -117,7 +117,7 @@ def example_problems(text: str, observed: Observed) -> list[str]:
 def _recompiling(text: str, rows: set[int], observed: Observed) -> list[str]:
     """How rows that are announced to have functions compiled anew differ from the functions that Dynamo gave up, of
     which it tells the first row."""
-    abandoned = {row for row, code in observed.silent_places() if code in OPTIONAL}
+    abandoned = {row for row, code in observed.silent_places() if code == RECOMPILE_LIMIT}
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     starts = [min([f.lineno, *(d.lineno for d in f.decorator_list)]) for f in functions]
     spans = [(s, f.end_lineno or 0) for s, f in zip(starts, functions, strict=True) if s in abandoned]

@@ -128,6 +128,7 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
         url=meta.page or url_of(found_under),
         noqa_row=end_row,
         event=draft.event,
+        optional=meta.optional,
         roots=tuple(sorted(draft.roots)),
     )
 

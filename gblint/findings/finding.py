@@ -70,7 +70,7 @@ class Finding(msgspec.Struct, gc=False):
     library: for a break inside third-party code, where in the library it happens.
     severity: "error", "warning" or "info". event: kind of the step that breaks ("call", "branch", …).
     fixes: the repairs on offer, best first; refusals: (codemod, the precondition that failed) of those that declined.
-    examined: the codemods have been asked.
+    examined: the codemods have been asked. optional: its rule is off until it is selected.
     roots: numbers of the roots that lead to it, within its unit; empty once they are counted. reach: how many roots its
         root cause breaks; frees: those of them in which nothing else breaks (see `gblint.reach`).
     """
@@ -107,6 +107,7 @@ class Finding(msgspec.Struct, gc=False):
     fixes: tuple[Fix, ...] = ()
     refusals: tuple[tuple[str, str], ...] = ()
     examined: bool = False
+    optional: bool = False
     roots: tuple[int, ...] = ()
     reach: int = 0
     frees: int = 0

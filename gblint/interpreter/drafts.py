@@ -165,7 +165,7 @@ class Drafts:
             old = best.get(id(entry[0]))
             if old is None or entry[1] < old[1]:
                 best[id(entry[0])] = entry
-        breaks = (d for d, guards, _ in best.values() if guards <= 0 and d.consequence != "recompiles")
+        breaks = (d for d, guards, _ in best.values() if guards <= 0 and not d.answer.recompiles)
         felt = max(breaks, key=lambda d: d.certainty, default=None)
         return list(best.values()), felt
 
