@@ -365,7 +365,6 @@ def _analyse(
         python=environment.python,
         functions=tuple({**declared(), **dict(config.functions)}.items()),
         fixing=_fixing(config, options),
-        optional=_runs_optional(_selection(config, options)),
         jobs=options.jobs,
     )
     cache_dir = None if options.no_cache else options.cache_dir or cache_folder(config, group.root)
@@ -390,15 +389,6 @@ def _of_project(project: Project, group: _Group, options: Options) -> list[Path]
 
 def _selection(config: Config, options: Options) -> Selection:
     return Selection(Layer(config.select, config.ignore, config.extend_select), options.layer)
-
-
-def _runs_optional(selection: Selection) -> bool:
-    """Whether a rule is on that is off by default. (The rules are loaded only where some are selected.)"""
-    if not selection.selects:
-        return False
-    from gblint.registry import optional_rules
-
-    return any(selection.enabled(code, name, optional=True) for code, name in optional_rules())
 
 
 def _fixing(config: Config, options: Options) -> tuple[tuple[str, str], ...]:

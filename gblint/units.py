@@ -234,8 +234,7 @@ class Worker:
 
             knowledge = load(self.settings.target_torch)
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
-            wanted = (rule for rule in load_rules() if self.settings.optional or not rule.meta.optional)
-            rules = [rule() for rule in wanted if rule.meta.code_in((major, minor))]
+            rules = [rule() for rule in load_rules() if rule.meta.code_in((major, minor))]
             python = tuple(int(p) for p in self.settings.python.split(".")[:2])
             declared = Declarations(self.settings.functions)
             context = Context(knowledge, (major, minor), {}, declared, (python[0], python[1]))

@@ -12,13 +12,17 @@ Example:
 Instead:
     call it outside the compiled function
 Fix:
-    Remove the decorator if its reason is gone; move the call out of loops and of the compiled function; for code
+    Remove the decorator if its reason is gone. The finding says so where that is certain: the body is gone through as
+    if it were traced, with the arguments of the calls in view, and either nothing in it breaks under the target torch,
+    or the report names what does. It says nothing where something in the body is not known, or where the body changes
+    what outlives the call. Else move the call out of loops and of the compiled function; for code
     that only Dynamo cannot trace use `torch.compiler.allow_in_graph`, `nonstrict_trace` or a custom operator.
 Torch versions:
     Every release.
 Limits:
     Methods looked up on a class, and functions disabled with `recursive=False`, are GB0099; a wrapped module
-    object is GB0148. A function that is compiled and disabled is not reported.
+    object is GB0148. A function that is compiled and disabled is not reported. That a function need not be disabled is
+    said of graph breaks alone: it may be disabled for another reason, such as the time it takes to compile.
 """
 
 from __future__ import annotations

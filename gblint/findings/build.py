@@ -11,6 +11,7 @@ from gblint.callgraph import HOTTEST, TRIPS, CallGraph
 from gblint.findings.choice import likeliest
 from gblint.findings.confidence import probability
 from gblint.findings.finding import Finding, Reason, Step
+from gblint.interpreter import trials
 from gblint.interpreter.source import code
 from gblint.interpreter.values import DataScalar, Tensor, Union, as_tensor
 from gblint.rule_api import url_of
@@ -46,7 +47,7 @@ def findings_of(
     if not drafts:
         return []
     graph = CallGraph(calls)
-    made = [(_finding(draft, graph, machine.context.torch), draft) for draft in drafts]
+    made = [(_told(machine, draft, _finding(draft, graph, machine.context.torch)), draft) for draft in drafts]
     found = {id(finding): (finding, draft) for finding, draft in made}
     kept = likeliest((finding for finding, _ in found.values()), lambda f: (f.confidence, f.code))
     if not any(map(examines, kept)):
@@ -131,6 +132,22 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
         optional=meta.optional,
         roots=tuple(sorted(draft.roots)),
     )
+
+
+def _told(machine: Machine, draft: Draft, finding: Finding) -> Finding:
+    """The finding with what is known of a function that was kept out of graphs: whether it still has to be."""
+    tried = trials.trial(machine, draft.node) if draft.event == "call" else None
+    if tried is None or not (tried.clean or tried.breaks):
+        return finding
+    name, release = machine.marked[draft.node].name, ".".join(map(str, machine.context.torch))
+    if tried.breaks is None:
+        advice = f"Trace `{name}`: nothing in it breaks the graph under torch {release}, so it need not be disabled."
+        return msgspec.structs.replace(finding, advice=advice)
+    inner = tried.breaks
+    under = inner.answer.code or inner.rule.meta.code_in(machine.context.torch)
+    text = f"`{name}` would break the graph itself, with {under}: {inner.answer.message}"
+    reason = Reason(inner.chunk.span(inner.node)[0], text, inner.chunk.module.path)
+    return msgspec.structs.replace(finding, why=[*finding.why, reason])
 
 
 def _heat(draft: Draft, root: str, graph: CallGraph) -> float:

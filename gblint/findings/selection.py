@@ -31,11 +31,6 @@ class Selection:
             self._known[key] = self._decide(*key)
         return self._known[key]
 
-    @property
-    def selects(self) -> bool:
-        """Whether any rule is mentioned to be on."""
-        return any(layer.select or layer.extend_select for layer in self._layers)
-
     def _decide(self, code: str, name: str, optional: bool) -> bool:
         on = not optional
         for layer in self._layers:

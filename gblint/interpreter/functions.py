@@ -384,7 +384,7 @@ def marked_call(
     machine: Machine, frame: Frame, function: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
 ) -> Value | None:
     """A call of a function Dynamo was told something about; None if it is to be run all the same."""
-    from gblint.interpreter import customs
+    from gblint.interpreter import customs, trials
     from gblint.interpreter.guesses import return_guess
 
     if function.mark in ("contextmanager", "lru_cache", "jit"):
@@ -393,6 +393,8 @@ def marked_call(
         return None
     machine.marked[node] = function
     mark = function.mark
+    if mark in trials.MARKS:
+        trials.leave_out(machine, function, args, kwargs, node)
     if mark == "custom_op" and not customs.has_fake(machine, function):
         mark = "custom_op_without_fake"
     machine.emit_call(

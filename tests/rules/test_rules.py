@@ -164,7 +164,7 @@ def test_analyzer_agrees(rule: type[Rule], text: str, tmp_path: Path) -> None:
     file = tmp_path / "example.py"
     file.write_text(text, encoding="utf8")
     target = f"{installed()[0]}.{installed()[1]}"
-    analysis = analyze([file], [file], Settings(target_torch=target, optional=True))
+    analysis = analyze([file], [file], Settings(target_torch=target))
     assert analysis.diagnostics == []
     code = rule.meta.code
     found = {finding.row for finding in analysis.findings if finding.code == code}
