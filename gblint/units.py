@@ -175,6 +175,7 @@ class Worker:
         from gblint.callgraph import calls_of
         from gblint.findings.build import findings_of
         from gblint.interpreter.roots import RootRun
+        from gblint.interpreter.trials import tell_guards
 
         info, mode = plan.info, plan.mode
         machine = self.machine()
@@ -193,6 +194,7 @@ class Worker:
                 roots.assumed()
             if mode == "all":
                 roots.guessed()
+            tell_guards(machine)
             calls = calls_of(machine.entries, machine.sites.values(), machine.places)
             findings = findings_of(machine, calls, dict(self.settings.fixing), self._examines(plan))
         asked = sorted(used.asked)

@@ -160,7 +160,7 @@ for _ in range(12):
             return None
         text = context.text(event.node)
         message = f"`{text}` changes at each call and is a constant of the graph, which is compiled anew for each value"
-        return Break(message, about=event.receiver, recompiles=True)
+        return Break(message, about=event.receiver, consequence="recompiles")
 
 
 def _is_constant(value: Value) -> bool:

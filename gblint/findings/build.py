@@ -157,7 +157,7 @@ def _heat(draft: Draft, root: str, graph: CallGraph) -> float:
 
 
 def _severity(draft: Draft, confidence: float) -> str:
-    if draft.consequence == "masked":
+    if draft.consequence in ("masked", "needless"):
         return "info"
     if draft.consequence == "recompiles":
         return "warning"

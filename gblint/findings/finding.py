@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+SILENT = ("recompiles", "needless")  # consequences of what breaks no graph
 STRENGTH = ("safe", "unsafe", "placeholder", "display")  # applicability of a fix, most to least
 
 
@@ -63,7 +64,8 @@ class Finding(msgspec.Struct, gc=False):
         so that its row may run without a break.
     confidence: probability that Dynamo breaks here when the line is traced (calibrated).
     consequence: "splits-graph", "frame-falls-back", "raises" (the root is compiled with `fullgraph=True`)
-        or "masked"; masked_by is the row of the finding that masks it. "recompiles" is no graph break.
+        or "masked"; masked_by is the row of the finding that masks it. What is no graph break (SILENT) is "recompiles"
+        or "needless".
     heat: how often the place runs per call of the root, loops counted by an assumed trip count; hot: it stands on a
         forward path that runs at every call.
     owner: "yours", "library" or "torch"; root_kind: "explicit", "assumed" or "guessed".
@@ -114,8 +116,8 @@ class Finding(msgspec.Struct, gc=False):
 
     @property
     def is_break(self) -> bool:
-        """Whether it is a graph break; else the function is compiled anew at each call."""
-        return self.consequence != "recompiles"
+        """Whether it is a graph break."""
+        return self.consequence not in SILENT
 
     @property
     def spot(self) -> Spot:

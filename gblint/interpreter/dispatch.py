@@ -12,7 +12,7 @@ Handler = Callable[[Event, Context], Break | None]
 Entry = tuple[Rule, Handler]
 KINDS = (
     "branch", "compare", "operator", "index", "format", "enter", "iterate", "setattr", "getattr", "construct",
-    "entry", "import", "classdef", "raise", "delete", "globals",
+    "entry", "guard", "import", "classdef", "raise", "delete", "globals",
 )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""What a function would do if Dynamo traced it that was told to leave it out.
+"""What code would do if Dynamo traced it that is kept from it: disabled functions, and what is guarded by a test of
+whether it compiles.
 
-`torch.compiler.disable` outlives its reason: a release later Dynamo may trace what it could not trace then. So the body
-is run once more as if nobody had said anything, called as it was called. Nothing of that run counts for the findings:
+Both outlive their reason: a release later Dynamo may trace what it could not trace then. So the code is run once more
+as if nobody had said anything, with the values it was met with. Nothing of that run counts for the findings:
 it has a book of its own. What it says is worth something only where everything in it is known, so a value or a callee
 that is not resolved makes it doubtful, and so does whatever outlives the call: code that changes a counter, a list or a
 global is compiled anew when it finds another value there.
@@ -9,22 +10,33 @@ global is compiled anew when it finds another value there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
+
+import libcst as cst
 
 from gblint.interpreter import functions
 from gblint.interpreter.dispatch import RuleTable
 from gblint.interpreter.drafts import Draft, Drafts, RootLabel
 from gblint.interpreter.effects import EFFECT
-from gblint.interpreter.events import Break, Call, SetAttr
+from gblint.interpreter.events import Break, Call, Guard, SetAttr
 from gblint.interpreter.frame import Frame
-from gblint.interpreter.values import Environment, Function, Instance, Tensor, Unknown, Value, members
+from gblint.interpreter.values import (
+    COMPILING,
+    NONE,
+    Environment,
+    Function,
+    Instance,
+    Tensor,
+    Unknown,
+    Value,
+    join_all,
+    members,
+)
 from gblint.rule_api import Context, Rule
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from gblint.interpreter.machine import Machine
 
 BUDGET = 4_000  # statements of one trial
@@ -40,6 +52,15 @@ class Left(NamedTuple):
     args: list[Value]
     kwargs: dict[str, Value]
     node: cst.CSTNode
+    root: RootLabel
+
+
+class KeptOut(NamedTuple):
+    """An arm of an `if` that compiled code leaves out, with the variables as they were."""
+
+    frame: Frame
+    names: dict[str, Value]
+    body: cst.BaseSuite
     root: RootLabel
 
 
@@ -78,6 +99,31 @@ def leave_out(
         calls.append(Left(function, args, kwargs, node, machine.root))
 
 
+def keep_out(machine: Machine, frame: Frame, node: cst.If, truth: bool) -> None:
+    """Keep the arm that is not taken, for a trial, if the code asks whether it is being compiled."""
+    if not frame.traced or frame.fallen is not None:
+        return
+    test = node.test.expression if isinstance(node.test, cst.UnaryOperation) else node.test
+    if COMPILING not in machine.values.get(id(test), ()):
+        return
+    other = node.orelse if truth else node
+    if isinstance(other, cst.If | cst.Else) and (other is node or isinstance(other, cst.Else)):
+        kept = machine.kept_out.setdefault(node.test, [])
+        if len(kept) < MOST:
+            kept.append(KeptOut(frame, dict(frame.env.names), other.body, machine.root))
+
+
+def tell_guards(machine: Machine) -> None:
+    """Tell the rules of the tests that keep code out for nothing. It is to be called when the roots have been run: what
+    a trial does to the objects of a program must not be seen by them."""
+    for test, kept in machine.kept_out.items():
+        if all(_try_arm(machine, arm).clean for arm in kept):
+            first = kept[0]
+            outer, machine.root = machine.root, first.root
+            machine.emit(first.frame, "guard", Guard(test))
+            machine.root = outer
+
+
 def _worst(trials: Iterator[Trial]) -> Trial:
     found = list(trials)
     broken = next((t for t in found if t.breaks is not None), None)
@@ -86,26 +132,53 @@ def _worst(trials: Iterator[Trial]) -> Trial:
 
 
 def _try(machine: Machine, call: Left) -> Trial:
-    from gblint.interpreter.machine import OutOfBudget
-
-    watcher = _Watcher()
     function = functions.with_mark(call.function, "")
     tree = functions.tree_of(machine, function)
     if tree is None or tree.is_generator or tree.is_async:
         return Trial(None, "it is no plain function")
-    with _aside(machine, call.root, watcher):
-        frame = Frame(function.module, tree.chunk, Environment({}, function.closure), traced=True)
-        frame.pure = 1  # so that what the body changes outside of it is told
+    frame = Frame(function.module, tree.chunk, Environment({}, function.closure), traced=True)
+    frame.pure = 1  # so that what the body changes outside of it is told
+    return _run(
+        machine, call.root, lambda: machine.call(frame, function, list(call.args), dict(call.kwargs), call.node)
+    )
+
+
+def _try_arm(machine: Machine, arm: KeptOut) -> Trial:
+    from gblint.interpreter.statements import execute
+
+    outer = arm.frame
+    frame = Frame(
+        outer.module, outer.chunk, Environment(dict(arm.names), outer.env.parent), outer.function, traced=True
+    )
+    frame.pure, frame.given = 2, set(arm.names)
+
+    def run() -> Value:
+        execute(machine, frame, arm.body)
+        return join_all(frame.returns) if frame.returns else NONE
+
+    return _run(machine, arm.root, run)
+
+
+def _run(machine: Machine, root: RootLabel, action: Callable[[], Value]) -> Trial:
+    from gblint.interpreter.machine import OutOfBudget
+
+    watcher = _Watcher()
+    with _aside(machine, root, watcher):
         try:
-            result = machine.call(frame, function, list(call.args), dict(call.kwargs), call.node)
+            result = action()
         except (OutOfBudget, RecursionError):
             return Trial(None, "it is too long")
+        except Exception as error:  # a trial that fails costs its own answer, nothing else
+            machine.rule_errors.add(f"trial: {type(error).__name__}: {error}")
+            if machine.debug:
+                raise
+            return Trial(None, "gblint failed on it")
         return _judged(machine, watcher, result)
 
 
 def _judged(machine: Machine, watcher: _Watcher, result: Value) -> Trial:
     drafts = [d for d in machine.drafts.by_place.values() if d.node not in watcher.effects]
-    certain = [d for d in drafts if d.certainty >= CERTAIN and not d.guards and not d.answer.recompiles]
+    certain = [d for d in drafts if d.certainty >= CERTAIN and not d.guards and not d.answer.consequence]
     if certain:
         return Trial(min(certain, key=lambda d: (len(d.path), d.chunk.span(d.node))), "")
     if drafts:
