@@ -6,8 +6,8 @@ and the context and returns a `Break`, or None. Handlers:
 
 `on_call` (for the callees in `calls`; a trailing `.*` matches any name below, and `measured = True` adds every callee
 whose measured verdict in the knowledge is this rule's code), `on_branch`, `on_compare`, `on_operator`, `on_index`,
-`on_format`, `on_enter`, `on_iterate`, `on_setattr`, `on_getattr`, `on_construct`, `on_entry`, `on_guard`, `on_import`,
-`on_classdef`, `on_raise`, `on_delete`, `on_globals`.
+`on_format`, `on_enter`, `on_iterate`, `on_setattr`, `on_getattr`, `on_construct`, `on_compile`, `on_entry`,
+`on_guard`, `on_import`, `on_classdef`, `on_raise`, `on_delete`, `on_globals`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from gblint.interpreter.events import (
     Call,
     ClassDef,
     Compare,
+    Compile,
     Construct,
     Delete,
     Enter,
@@ -74,8 +75,8 @@ if TYPE_CHECKING:
     from gblint.knowledge import Knowledge
 
 __all__ = [
-    "NONE", "SKIPPED_PACKAGES", "Bound", "Branch", "Break", "Call", "Class", "ClassDef", "Compare", "Compiled",
-    "Const", "Construct",
+    "NONE", "SKIPPED_PACKAGES", "Bound", "Branch", "Break", "Call", "Class", "ClassDef", "Compare", "Compile",
+    "Compiled", "Const", "Construct",
     "Context", "DataScalar", "Delete", "Enter", "Entry", "Event", "External", "Format", "Function", "GetAttr",
     "Globals", "Guard", "Import", "Index", "Instance", "Iterate", "Mapping", "Operator", "Partial", "Plain", "Raise",
     "Rule",

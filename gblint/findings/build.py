@@ -117,7 +117,7 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
         severity=_severity(draft, confidence),
         consequence=draft.consequence,
         masked_by=masked,
-        hot=draft.guards == 0,
+        hot=draft.guards == 0 and bool(draft.path),
         heat=_heat(draft, root, graph),
         category=meta.category,
         function=draft.function,
@@ -159,7 +159,7 @@ def _heat(draft: Draft, root: str, graph: CallGraph) -> float:
 def _severity(draft: Draft, confidence: float) -> str:
     if draft.consequence in ("masked", "needless"):
         return "info"
-    if draft.consequence == "recompiles":
+    if draft.consequence in ("recompiles", "ignored"):
         return "warning"
     return "error" if confidence >= SURE else "warning"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-SILENT = ("recompiles", "needless")  # consequences of what breaks no graph
+SILENT = ("recompiles", "needless", "fails", "ignored")  # consequences of what breaks no graph
 STRENGTH = ("safe", "unsafe", "placeholder", "display")  # applicability of a fix, most to least
 
 
@@ -64,8 +64,8 @@ class Finding(msgspec.Struct, gc=False):
         so that its row may run without a break.
     confidence: probability that Dynamo breaks here when the line is traced (calibrated).
     consequence: "splits-graph", "frame-falls-back", "raises" (the root is compiled with `fullgraph=True`)
-        or "masked"; masked_by is the row of the finding that masks it. What is no graph break (SILENT) is "recompiles"
-        or "needless".
+        or "masked"; masked_by is the row of the finding that masks it. What is no graph break (SILENT) is "recompiles",
+        "needless", "fails" or "ignored".
     heat: how often the place runs per call of the root, loops counted by an assumed trip count; hot: it stands on a
         forward path that runs at every call.
     owner: "yours", "library" or "torch"; root_kind: "explicit", "assumed" or "guessed".

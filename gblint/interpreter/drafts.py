@@ -21,6 +21,8 @@ SURE = 0.5  # a break less certain than this masks nothing
 _COST = (
     "masked",
     "needless",
+    "ignored",
+    "fails",
     "recompiles",
     "splits-graph",
     "frame-falls-back",

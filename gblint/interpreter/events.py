@@ -204,6 +204,13 @@ class Guard(Event):
 
 
 @dataclass(slots=True)
+class Compile(Event):
+    """`torch.compile` is called, or `compile` of a module, with keyword arguments that are all in view."""
+
+    arguments: MappingType[str, Value]
+
+
+@dataclass(slots=True)
 class Break:
     """A rule's answer: Dynamo breaks the graph at the event.
 
@@ -216,7 +223,8 @@ class Break:
     fatal: Dynamo fails or drops the whole frame wherever this stands (the frame falls back even in a straight line).
     silent: Dynamo skips the frame without logging a break.
     consequence: what there is to say where nothing breaks: "recompiles" (the function is compiled anew at every call
-        until Dynamo gives up) or "needless" (something is kept from Dynamo that it could trace); "" for a graph break.
+        until Dynamo gives up), "needless" (something is kept from Dynamo that it could trace), "fails" (an error, with
+        or without a graph) or "ignored" (what was asked for is not done); "" for a graph break.
     code: the id of this case in the target release, where it is not that of the rule.
     """
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gblint.interpreter.events import Call, Entry
+from gblint.interpreter.events import Call, Compile, Entry
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.scope import Scope
-from gblint.interpreter.source import Chunk
+from gblint.interpreter.source import Chunk, code
 from gblint.interpreter.values import (
     NONE,
     Bound,
@@ -509,6 +509,8 @@ def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value:
     if isinstance(decorator, External):
         dotted = machine.knowledge.canonical(decorator.dotted)
         called = evaluate_text(machine, scope, text) if "(" in text and dotted == COMPILE else None
+        if isinstance(called, Partial):
+            _tell_decorator(machine, function, head, called.kwargs)
         known = external_decorator(machine, dotted, value, called, "recursive=False" in text.replace(" ", ""))
         if known is not None:
             return known
@@ -525,6 +527,25 @@ def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value:
 
 
 COMPILE = "torch.compile"
+
+
+def tell_compile(machine: Machine, frame: Frame, node: cst.CSTNode, arguments: dict[str, Value]) -> None:
+    """Tell the rules how something is compiled, by code of the project."""
+    if arguments and frame.chunk.tree is not _EMPTY and machine.project.owns(frame.module.path):
+        machine.emit(
+            Frame(frame.module, frame.chunk, Environment({}), traced=True), "compile", Compile(node, arguments)
+        )
+
+
+def _tell_decorator(machine: Machine, function: Function, head: str, arguments: dict[str, Value]) -> None:
+    tree = tree_of(machine, function)
+    if tree is None or not isinstance(tree.node, cst.FunctionDef):
+        return
+    for decorator in tree.node.decorators:
+        node = decorator.decorator
+        if isinstance(node, cst.Call) and code(node.func) == head:
+            scope = Frame(function.module, tree.chunk, Environment({}))
+            tell_compile(machine, scope, node, arguments)
 
 
 def apply(machine: Machine, scope: Frame, decorator: Value | None, value: Value) -> Value:

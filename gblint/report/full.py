@@ -17,9 +17,13 @@ _CONSEQUENCES = {
     "frame-falls-back": "the whole frame runs eagerly, no graph is made of it",
     "recompiles": "compiled anew at each call, and left to run eagerly after 8 of them (`recompile_limit`)",
     "needless": "compiled code leaves out what it need not",
+    "fails": "the call raises an error",
+    "ignored": "what is asked for is not done, and only a log line says so",
 }
 _SILENT = {
     "recompiles": "Silent: no graph break, but torch.compile gives up",
+    "fails": "Refused: torch.compile raises an error",
+    "ignored": "Silent: no graph break, but torch.compile does not do what is asked for",
     "needless": "Needless: kept from Dynamo, which could trace it",
 }
 ROOT_KINDS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess: nothing calls it"}

@@ -11,6 +11,8 @@ from gblint.report.cells import place_order
 from gblint.report.style import Style, percent, plural, printable, shown
 
 _SILENT = {
+    "fails": ("call that torch.compile refuses", "calls that torch.compile refuses"),
+    "ignored": ("argument of torch.compile without effect", "arguments of torch.compile without effect"),
     "needless": ("guard that keeps traceable code out", "guards that keep traceable code out"),
     "recompiles": (
         "place where torch.compile compiles anew at each call",
