@@ -239,7 +239,7 @@ def _aside(machine: Machine, root: RootLabel, watcher: _Watcher) -> Iterator[Non
     """Run something of which the unit's own results show nothing."""
     fresh = {
         "drafts": Drafts(), "memo": {}, "values": {}, "unresolved": set(), "executed": set(), "active": [],
-        "root": root, "steps": 0, "budget": BUDGET,
+        "root": root, "steps": 0, "budget": BUDGET, "left_out": {}, "kept_out": {},
         "table": RuleTable([*machine.table.rules, watcher], machine.knowledge),
     }  # fmt: skip
     kept = {name: getattr(machine, name) for name in fresh}

@@ -129,3 +129,38 @@ def test_a_trial_leaves_no_trace(tmp_path: Path) -> None:
     body = "net.config = 3\nprint(x)\nreturn x"
     (finding,) = findings(tmp_path, body, "net, x", "self, x")
     assert (finding.code, said(finding)) == ("GB0098", BREAKS)
+
+
+GUARDS = """
+import torch
+
+
+def inner(x):
+    if not torch.compiler.is_compiling():
+        x = x + 1
+    return x
+
+
+@torch.compile
+def step(x):
+    if not torch.compiler.is_compiling():
+        x = inner(x)
+    if not torch.compiler.is_compiling():
+        x = {second}
+    return x
+
+
+step(torch.ones(2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("second", "rows"),
+    [("x * 2", [13, 15]), ("x * x.sum().item()", [13]), ("nobody_knows(x)", [13])],
+)
+def test_guards_that_keep_out_what_could_be_traced(second: str, rows: list[int], tmp_path: Path) -> None:
+    file = tmp_path / "example.py"
+    file.write_text(GUARDS.format(second=second), encoding="utf8")
+    analysis = analyze([file], [file], Settings())
+    assert analysis.diagnostics == []
+    assert [(f.row, f.code) for f in analysis.findings] == [(row, "GBL200") for row in rows]
