@@ -107,6 +107,29 @@ def step(x):
 torch.compile(Net())(torch.ones(1, 2))
 step(torch.ones(1, 2))
 """,
+        """
+import torch
+
+@torch.compiler.disable
+def number(x):
+    return x.sum().item()
+
+@torch.compiler.disable
+def mask(x):
+    return x > 0
+
+@torch.compile
+def step(x):
+    if number(x) > 0:  # GB0098
+        x = x + 1
+    positive = mask(x)  # GB0098
+    x = x[positive]  # GB0036
+    if positive.any():  # GB0170
+        x = x - 1
+    return x
+
+step(torch.ones(3))
+""",
     )
     CLEAN = (
         """

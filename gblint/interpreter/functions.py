@@ -10,6 +10,7 @@ import libcst as cst
 
 from gblint.interpreter.events import Call, Compile, Entry
 from gblint.interpreter.frame import Frame
+from gblint.interpreter.handing import mark_input
 from gblint.interpreter.scope import Scope
 from gblint.interpreter.source import Chunk, code
 from gblint.interpreter.values import (
@@ -400,7 +401,23 @@ def marked_call(
     machine.emit_call(
         frame, Call(node, f"mark:{mark}", args, kwargs, _receiver(function, args), name=full_name(function))
     )
+    if mark in trials.MARKS:
+        return _run_eagerly(machine, frame, function, args, kwargs, node)
     return None if mark == "context_decorator" else return_guess(machine, function, args)
+
+
+def _run_eagerly(
+    machine: Machine, frame: Frame, function: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+) -> Value:
+    """What a function gives that runs between two graphs; what its annotation says where it does not tell."""
+    from gblint.interpreter.guesses import return_guess
+
+    frame.traced = False
+    try:
+        value = machine.call_function(frame, function, args, kwargs, node)
+    finally:
+        frame.traced = True
+    return return_guess(machine, function, args) if isinstance(value, Unknown) else mark_input(value)
 
 
 def _receiver(function: Function, args: list[Value]) -> Value | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from gblint.rules.gb0098_disabled_function import DisabledFunction
 
 from gblint.analysis import Settings, analyze
+from gblint.devtools.labels import expected
 from gblint.findings.finding import Finding
 
 PROGRAM = """
@@ -164,3 +166,12 @@ def test_guards_that_keep_out_what_could_be_traced(second: str, rows: list[int],
     analysis = analyze([file], [file], Settings())
     assert analysis.diagnostics == []
     assert [(f.row, f.code) for f in analysis.findings] == [(row, "GBL200") for row in rows]
+
+
+def test_what_a_disabled_function_gives_is_known(tmp_path: Path) -> None:
+    """Dynamo agrees: the program is an example of the rule."""
+    file = tmp_path / "example.py"
+    text = DisabledFunction.BREAKS[-1]
+    file.write_text(text, encoding="utf8")
+    assert {(f.row, f.code) for f in analyze([file], [file], Settings()).findings} == expected(text)
+    assert "GB0170" in {code for _, code in expected(text)}
