@@ -147,7 +147,8 @@ def _told(machine: Machine, draft: Draft, finding: Finding) -> Finding:
     under = inner.answer.code or inner.rule.meta.code_in(machine.context.torch)
     text = f"`{name}` would break the graph itself, with {under}: {inner.answer.message}"
     reason = Reason(inner.chunk.span(inner.node)[0], text, inner.chunk.module.path)
-    return msgspec.structs.replace(finding, why=[*finding.why, reason])
+    advice = f"Repair what breaks in `{name}` and trace it, or move the call out of the compiled function."
+    return msgspec.structs.replace(finding, why=[*finding.why, reason], advice=advice)
 
 
 def _heat(draft: Draft, root: str, graph: CallGraph) -> float:
