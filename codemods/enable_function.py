@@ -4,9 +4,10 @@ What it does:
     Removes the decorator `@torch.compiler.disable` (or `@torch._dynamo.disable`) from the function that a compiled
     region calls.
 Applicability:
-    Unsafe: the decorator may be there on purpose. The function is then part of the graph, and what breaks in it breaks.
+    Unsafe: the decorator may be there on purpose. The function is then part of the graph. The message says whether
+    nothing in it breaks under the target torch, as far as its source and the calls in view tell.
 Preconditions:
-    The function is disabled by a decorator of its own, in a file of the project.
+    The function is disabled by a decorator of its own, in a file of the project, and holds nothing that surely breaks.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from gblint.codemod_api import (
     definition,
     marked,
     require,
+    tried,
     without_decorator,
 )
 
@@ -138,6 +140,22 @@ f(torch.ones(2))
 """,
             "not disabled by a decorator",
         ),
+        Declined(
+            """
+import torch
+
+@torch.compiler.disable
+def scaled(x):
+    return x / x.max().item()
+
+@torch.compile
+def f(x):
+    return scaled(x) * 2
+
+f(torch.ones(2))
+""",
+            "would break the graph itself",
+        ),
     )
 
     def repair(self, site: Site) -> Repair | None:
@@ -147,7 +165,11 @@ f(torch.ones(2))
         place, tree = definition(site, function)
         found = [d for d in tree.decorators if self._disables(place, d)]
         require(found, f"`{function.name}` is not disabled by a decorator of its own")
+        verdict = tried(site)
+        require(verdict is None or verdict.breaks is None, f"`{function.name}` would break the graph itself")
         message = f"trace `{function.name}`, which was kept out of graphs, maybe on purpose"
+        if verdict is not None and verdict.clean:
+            message += f"; nothing in it breaks under torch {site.torch[0]}.{site.torch[1]}"
         return Repair("unsafe", message, [without_decorator(place, d) for d in found])
 
     def _disables(self, place: Site, decorator: cst.Decorator) -> bool:

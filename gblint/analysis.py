@@ -23,7 +23,6 @@ class Settings(msgspec.Struct, frozen=True):
     python: minor version of the user's Python, such as "3.11".
     functions: what is said of single functions, by dotted name (`[tool.gblint.functions]` and plugins).
     fixing: how repairs are wanted (`[tool.gblint.fix]`), as pairs of key and value.
-    optional: rules that are off by default run as well.
     jobs: worker processes, 1 for none.
     """
 
@@ -34,7 +33,6 @@ class Settings(msgspec.Struct, frozen=True):
     python: str = "3.11"
     functions: tuple[tuple[str, Declared], ...] = ()
     fixing: tuple[tuple[str, str], ...] = ()
-    optional: bool = False
     jobs: int = 1
 
     def fix_option(self, key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
@@ -365,7 +365,6 @@ def _analyse(
         python=environment.python,
         functions=tuple({**declared(), **dict(config.functions)}.items()),
         fixing=_fixing(config, options),
-        optional=_selection(config, options).optional,
         jobs=options.jobs,
     )
     cache_dir = None if options.no_cache else options.cache_dir or cache_folder(config, group.root)
@@ -433,7 +432,7 @@ class _Filter:
 
     def take(self, analysis: Analysis) -> None:
         self._problems(analysis.diagnostics)
-        wanted = [f for f in analysis.findings if self.wants(f.filename, f.code, f.name)]
+        wanted = [f for f in analysis.findings if self.wants(f.filename, f.code, f.name, f.optional)]
         comments = {} if self._options.ignore_noqa else analysis.suppressions
         judged = apply(wanted, comments, self._reportable)
         self._outcome.silenced += len(judged.silenced)
@@ -455,7 +454,7 @@ class _Filter:
             for key, cause in analysis.causes.items()
             if cause.filename not in checked
             and cause.confidence >= self._config(cause.filename).min_confidence
-            and self.wants(cause.filename, cause.code, cause.name)
+            and self.wants(cause.filename, cause.code, cause.name, cause.optional)
         )
         return Reach(analysis.causes, [*(key_of(f) for f in kept if not self._doubtful(f)), *elsewhere])
 
@@ -483,7 +482,8 @@ class _Filter:
 
     def _unused(self, unused: Iterable[Unused]) -> None:
         for u in unused:
-            if u.filename in self._broken or not self.wants(u.filename, UNUSED_SUPPRESSION, "unused-suppression"):
+            wanted = self.wants(u.filename, UNUSED_SUPPRESSION, "unused-suppression", optional=False)
+            if u.filename in self._broken or not wanted:
                 continue
             what = f"`{u.code}` in this comment" if u.code else "this comment"
             problem = Problem(
@@ -502,24 +502,40 @@ class _Filter:
         as_rule = (upper, "") if upper[-1:].isdigit() and upper.isalnum() else ("", code.lower())
         return self.wants(filename, *as_rule)
 
-    def wants(self, filename: str, code: str, name: str) -> bool:
+    def wants(self, filename: str, code: str, name: str, optional: bool | None = None) -> bool:
+        """Whether what a rule finds in a file is to be reported. optional: the rule is off by default; None if that is
+        to be looked up, which takes a while."""
+        if optional is None:
+            optional = self._is_optional(code, name)
         config = self._config(filename)
         selection = self._selections.get(config)
         if selection is None:
             selection = self._selections[config] = _selection(config, self._options)
-        if not selection.enabled(code, name):
+        if not selection.enabled(code, name, optional):
             return False
         return not any(
             strength(codes, code, name) and _patterns(config.root, pattern).match_path(filename)
             for pattern, codes in config.per_file_ignores
         )
 
+    @staticmethod
+    def _is_optional(code: str, name: str) -> bool:
+        from gblint.registry import optional_rules
+
+        return any(code == known or name == slug for known, slug in optional_rules())
+
     def _config(self, filename: str) -> Config:
         return self._settings.of_file(filename)
 
 
-def wanted(options: Options) -> Callable[[str, str, str], bool]:
-    """Whether settings and options want what (file name, code, name) stands for reported."""
+class Wants(Protocol):
+    """Whether settings and options want what a rule finds in a file reported; see `_Filter.wants`."""
+
+    def __call__(self, filename: str, code: str, name: str, optional: bool | None = None) -> bool: ...
+
+
+def wanted(options: Options) -> Wants:
+    """What settings and options say of rules."""
     return _Filter(Settled(options), options, Outcome()).wants
 
 

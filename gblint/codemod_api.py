@@ -50,7 +50,7 @@ from gblint.fixing.leftovers import replaced
 from gblint.fixing.lifting import lift
 from gblint.fixing.listing import listed
 from gblint.fixing.liveness import bound_before, is_live
-from gblint.fixing.marks import definition, marked, without_decorator
+from gblint.fixing.marks import definition, marked, tried, without_decorator
 from gblint.fixing.masked import Selection, Sink, bound_to, mask_of, negates, selected_by
 from gblint.fixing.opaque import doubt
 from gblint.fixing.outline import outline
@@ -107,7 +107,8 @@ __all__ = [
     "only", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner",
     "parts_of", "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced",
     "reports", "require", "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of",
-    "stays_in_lines", "swallows", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
+    "stays_in_lines", "swallows", "tensor_certainty", "tested", "tests", "tried", "type_name", "unread", "walk",
+    "walk_scope",
     "width_of", "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped",
 ]  # fmt: skip
 

@@ -20,12 +20,14 @@ Root: TypeAlias = tuple[int, int]  # number of the unit, number of the root in i
 
 
 class Cause(msgspec.Struct):
-    """One root cause: where findings about it are reported, the rule and confidence of the surest, and the roots."""
+    """One root cause: where findings about it are reported, the rule and confidence of the surest, and the roots.
+    optional: that rule is off until it is selected."""
 
     filename: str
     code: str
     name: str
     confidence: float
+    optional: bool
     roots: set[Root]
 
 
@@ -46,11 +48,15 @@ def causes_of(units: Iterable[Iterable[Finding]]) -> dict[Key, Cause]:
             key = key_of(finding)
             cause = causes.get(key)
             if cause is None:
-                cause = causes[key] = Cause(finding.filename, finding.code, finding.name, finding.confidence, set())
+                cause = causes[key] = Cause(finding.filename, *_rule_of(finding), set())
             elif finding.confidence > cause.confidence:
-                cause.code, cause.name, cause.confidence = finding.code, finding.name, finding.confidence
+                cause.code, cause.name, cause.confidence, cause.optional = _rule_of(finding)
             cause.roots.update((number, root) for root in finding.roots)
     return causes
+
+
+def _rule_of(finding: Finding) -> tuple[str, str, float, bool]:
+    return finding.code, finding.name, finding.confidence, finding.optional
 
 
 class Reach:

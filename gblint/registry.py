@@ -80,6 +80,12 @@ def load_rules() -> tuple[type[Rule], ...]:
 
 
 @lru_cache(maxsize=1)
+def optional_rules() -> tuple[tuple[str, str], ...]:
+    """Code and slug of the rules that are off until they are selected."""
+    return tuple((code, r.meta.slug) for r in load_rules() if r.meta.optional for code in sorted(r.meta.codes))
+
+
+@lru_cache(maxsize=1)
 def load_codemods() -> tuple[type[Codemod], ...]:
     """All codemod classes, ordered by rank and name. Raises GblintError if two share a name, or a plugin is at
     fault."""

@@ -6,8 +6,8 @@ and the context and returns a `Break`, or None. Handlers:
 
 `on_call` (for the callees in `calls`; a trailing `.*` matches any name below, and `measured = True` adds every callee
 whose measured verdict in the knowledge is this rule's code), `on_branch`, `on_compare`, `on_operator`, `on_index`,
-`on_format`, `on_enter`, `on_iterate`, `on_setattr`, `on_getattr`, `on_construct`, `on_entry`, `on_import`,
-`on_classdef`, `on_raise`, `on_delete`, `on_globals`.
+`on_format`, `on_enter`, `on_iterate`, `on_setattr`, `on_getattr`, `on_construct`, `on_compile`, `on_entry`,
+`on_guard`, `on_import`, `on_classdef`, `on_raise`, `on_delete`, `on_globals`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from gblint.interpreter.events import (
     Call,
     ClassDef,
     Compare,
+    Compile,
     Construct,
     Delete,
     Enter,
@@ -30,6 +31,7 @@ from gblint.interpreter.events import (
     Format,
     GetAttr,
     Globals,
+    Guard,
     Import,
     Index,
     Iterate,
@@ -73,16 +75,17 @@ if TYPE_CHECKING:
     from gblint.knowledge import Knowledge
 
 __all__ = [
-    "NONE", "SKIPPED_PACKAGES", "Bound", "Branch", "Break", "Call", "Class", "ClassDef", "Compare", "Compiled",
-    "Const", "Construct",
+    "NONE", "SKIPPED_PACKAGES", "Bound", "Branch", "Break", "Call", "Class", "ClassDef", "Compare", "Compile",
+    "Compiled", "Const", "Construct",
     "Context", "DataScalar", "Delete", "Enter", "Entry", "Event", "External", "Format", "Function", "GetAttr",
-    "Globals", "Import", "Index", "Instance", "Iterate", "Mapping", "Operator", "Partial", "Plain", "Raise", "Rule",
+    "Globals", "Guard", "Import", "Index", "Instance", "Iterate", "Mapping", "Operator", "Partial", "Plain", "Raise",
+    "Rule",
     "RuleMeta", "Sequence", "SetAttr", "Slice", "Stream", "Tensor", "Union", "Unknown", "Value", "as_tensor",
     "is_none", "members", "tensor_certainty", "type_name",
 ]  # fmt: skip
 
 NOTHING_DECLARED = Declarations(())
-Category = Literal["fundamental", "supportable", "user-error", "dynamo-bug", "recompile"]
+Category = Literal["fundamental", "supportable", "user-error", "dynamo-bug", "recompile", "needless"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +93,15 @@ class RuleMeta:
     """Facts about a rule.
 
     code: PyTorch's graph-break id. slug: names the bad pattern, kebab-case. summary: one line.
-    category: Dynamo's hint class; "recompile" for what breaks nothing. since: gblint release that added it.
+    category: Dynamo's hint class; "recompile" and "needless" for what breaks nothing.
+    since: gblint release that added it.
     torch: the releases that report it under `code`, as a PEP 440 specifier (">=2.8", ">=2.8,<2.15").
     renamed: other releases that break alike, and the id they report it under: (specifier, id), the first that holds
         counts. An empty id: that release gives none, and `code` stands for it.
     advice: what to write instead, one sentence (shown in the report).
     confidence: prior probability that a fully certain finding is right, used until the fitted table knows the rule.
     page: the address of a page about the rule; for an id of PyTorch's it need not be given.
+    optional: the rule is off until it is selected.
     """
 
     code: str
@@ -109,6 +114,7 @@ class RuleMeta:
     since: str = "0.1"
     confidence: float = 0.9
     page: str = ""
+    optional: bool = False
 
     @property
     def url(self) -> str:

@@ -182,6 +182,7 @@ class Worker:
         from gblint.callgraph import calls_of
         from gblint.findings.build import findings_of
         from gblint.interpreter.roots import RootRun
+        from gblint.interpreter.trials import tell_guards
 
         info, mode = plan.info, plan.mode
         machine = self.machine()
@@ -200,6 +201,7 @@ class Worker:
                 roots.assumed()
             if mode == "all":
                 roots.guessed()
+            tell_guards(machine)
             calls = calls_of(machine.entries, machine.sites.values(), machine.places)
             findings = findings_of(machine, calls, dict(self.settings.fixing), self._examines(plan))
         asked = sorted(used.asked)
@@ -230,7 +232,6 @@ class Worker:
     def machine(self) -> Machine:
         """The interpreter, with rules and knowledge for the target torch."""
         if self._machine is None:
-            from gblint.findings.selection import OPTIONAL
             from gblint.interpreter.dispatch import RuleTable
             from gblint.interpreter.machine import Machine
             from gblint.interpreter.source import Forest
@@ -242,8 +243,7 @@ class Worker:
 
             knowledge = load(self.settings.target_torch)
             major, minor = (int(p) for p in self.settings.target_torch.split(".")[:2])
-            wanted = (rule for rule in load_rules() if self.settings.optional or rule.meta.code not in OPTIONAL)
-            rules = [rule() for rule in wanted if rule.meta.code_in((major, minor))]
+            rules = [rule() for rule in load_rules() if rule.meta.code_in((major, minor))]
             python = tuple(int(p) for p in self.settings.python.split(".")[:2])
             declared = Declarations(self.settings.functions)
             context = Context(knowledge, (major, minor), {}, declared, (python[0], python[1]))

@@ -41,6 +41,7 @@ class GrowingAttribute(Rule):
         summary="an attribute of a module counts the calls, and each call is compiled anew",
         category="recompile",
         advice="Count outside of the compiled function, or in a buffer.",
+        optional=True,
     )
     BREAKS = (
         """
@@ -159,7 +160,7 @@ for _ in range(12):
             return None
         text = context.text(event.node)
         message = f"`{text}` changes at each call and is a constant of the graph, which is compiled anew for each value"
-        return Break(message, about=event.receiver, recompiles=True)
+        return Break(message, about=event.receiver, consequence="recompiles")
 
 
 def _is_constant(value: Value) -> bool:

@@ -12,13 +12,17 @@ Example:
 Instead:
     call it outside the compiled function
 Fix:
-    Remove the decorator if its reason is gone; move the call out of loops and of the compiled function; for code
+    Remove the decorator if its reason is gone. The finding says so where that is certain: the body is gone through as
+    if it were traced, with the arguments of the calls in view, and either nothing in it breaks under the target torch,
+    or the report names what does. It says nothing where something in the body is not known, or where the body changes
+    what outlives the call. Else move the call out of loops and of the compiled function; for code
     that only Dynamo cannot trace use `torch.compiler.allow_in_graph`, `nonstrict_trace` or a custom operator.
 Torch versions:
     Every release.
 Limits:
     Methods looked up on a class, and functions disabled with `recursive=False`, are GB0099; a wrapped module
-    object is GB0148. A function that is compiled and disabled is not reported.
+    object is GB0148. A function that is compiled and disabled is not reported. That a function need not be disabled is
+    said of graph breaks alone: it may be disabled for another reason, such as the time it takes to compile.
 """
 
 from __future__ import annotations
@@ -102,6 +106,29 @@ def step(x):
 
 torch.compile(Net())(torch.ones(1, 2))
 step(torch.ones(1, 2))
+""",
+        """
+import torch
+
+@torch.compiler.disable
+def number(x):
+    return x.sum().item()
+
+@torch.compiler.disable
+def mask(x):
+    return x > 0
+
+@torch.compile
+def step(x):
+    if number(x) > 0:  # GB0098
+        x = x + 1
+    positive = mask(x)  # GB0098
+    x = x[positive]  # GB0036
+    if positive.any():  # GB0170
+        x = x - 1
+    return x
+
+step(torch.ones(3))
 """,
     )
     CLEAN = (

@@ -12,7 +12,8 @@ Example:
 Instead:
     call it outside the compiled function
 Fix:
-    Remove the decorator if its reason is gone, or compile the parts around the call instead of the whole.
+    Remove the decorator if its reason is gone (the finding says so where that is certain, as for GB0098), or compile
+    the parts around the call instead of the whole.
 Torch versions:
     Every release.
 Limits:

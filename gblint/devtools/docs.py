@@ -97,6 +97,7 @@ _CATEGORIES = {
     "user-error": "What is wrong in any case",
     "dynamo-bug": "Errors of Dynamo",
     "recompile": "What fails in silence (off until it is selected)",
+    "needless": "What is not needed any more (off until it is selected)",
 }
 _TABLE = ("| id | name | what breaks the graph |", "|---|---|---|")
 _INDEX = """# Rules

@@ -24,12 +24,12 @@ import tokenize
 import msgspec
 
 from gblint.devtools.observed import UNNUMBERED, Break, Observed
-from gblint.findings.selection import OPTIONAL
+from gblint.verify.message import RECOMPILE_LIMIT
 
 HEADER = re.compile(r"#\s*(expect|also|silent):\s*(?:none|(GB\d{4})\s*@\s*(?:([\w./]+):)?(\d+))\s*$")
 NEEDS = re.compile(r"#\s*needs:\s*(.+)$")
-TRAILING = re.compile(r"#\s*(silent:\s*)?(GB\d{4}(?:\s*,\s*GB\d{4})*)\s*$")
-ID = re.compile(r"GB\d{4}")
+TRAILING = re.compile(r"#\s*(silent:\s*)?(GBL?\d{3,4}(?:\s*,\s*GBL?\d{3,4})*)\s*$")
+ID = re.compile(r"GB(?:\d{4}|L\d{3})")
 PLACE = re.compile(rf"(GB\d{{4}}|{re.escape(UNNUMBERED)}) @ (?:([\w./]+):)?(\d+)")
 
 
@@ -100,13 +100,18 @@ def _trailing(text: str, silent: bool) -> set[tuple[int, str]]:
     return found
 
 
+def is_own(code: str) -> bool:
+    """Whether an id is gblint's own: Dynamo says nothing of it."""
+    return code.startswith("GBL")
+
+
 def example_problems(text: str, observed: Observed) -> list[str]:
     """What an example says wrongly, in words; empty when Dynamo does what its comments announce."""
-    breaks = {(row, code) for row, code in expected(text) if code not in OPTIONAL}
-    silent = {(row, code) for row, code in observed.silent_places() if code not in OPTIONAL}
+    breaks = {(row, code) for row, code in expected(text) if code != RECOMPILE_LIMIT and not is_own(code)}
+    silent = {(row, code) for row, code in observed.silent_places() if code != RECOMPILE_LIMIT}
     problems = _differences(breaks, observed.places(), "break")
     problems += _differences(expected_silent(text), silent, "silent refusal")
-    problems += _recompiling(text, {row for row, _ in expected(text) - breaks}, observed)
+    problems += _recompiling(text, {row for row, code in expected(text) if code == RECOMPILE_LIMIT}, observed)
     if observed.error:
         problems.append(f"it ends with {observed.error}")
     if not observed.traced:
@@ -117,7 +122,7 @@ def example_problems(text: str, observed: Observed) -> list[str]:
 def _recompiling(text: str, rows: set[int], observed: Observed) -> list[str]:
     """How rows that are announced to have functions compiled anew differ from the functions that Dynamo gave up, of
     which it tells the first row."""
-    abandoned = {row for row, code in observed.silent_places() if code in OPTIONAL}
+    abandoned = {row for row, code in observed.silent_places() if code == RECOMPILE_LIMIT}
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     starts = [min([f.lineno, *(d.lineno for d in f.decorator_list)]) for f in functions]
     spans = [(s, f.end_lineno or 0) for s, f in zip(starts, functions, strict=True) if s in abandoned]

@@ -59,9 +59,7 @@ def _said(texts: dict[str, str], logging: str, target: str) -> str:
             (top / name).write_text(text, encoding="utf8")
         files = sorted(top.rglob("*.py"))
         fixing = (("logging", logging or "guard"), ("depth", "all"), ("from", "0"))
-        found = analyze(
-            files, files, Settings(target_torch=target, search_paths=(str(top),), fixing=fixing, optional=True)
-        )
+        found = analyze(files, files, Settings(target_torch=target, search_paths=(str(top),), fixing=fixing))
         lines = [f"{d.filename}:{d.row}: {d.message}" for d in found.diagnostics]
         lines += [line for finding in found.findings for line in _finding(finding)]
         return "\n".join(lines).replace(f"{top}/", "")

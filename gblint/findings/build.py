@@ -11,6 +11,7 @@ from gblint.callgraph import HOTTEST, TRIPS, CallGraph
 from gblint.findings.choice import likeliest
 from gblint.findings.confidence import probability
 from gblint.findings.finding import Finding, Reason, Step
+from gblint.interpreter import trials
 from gblint.interpreter.source import code
 from gblint.interpreter.values import DataScalar, Tensor, Union, as_tensor
 from gblint.rule_api import url_of
@@ -46,7 +47,7 @@ def findings_of(
     if not drafts:
         return []
     graph = CallGraph(calls)
-    made = [(_finding(draft, graph, machine.context.torch), draft) for draft in drafts]
+    made = [(_told(machine, draft, _finding(draft, graph, machine.context.torch)), draft) for draft in drafts]
     found = {id(finding): (finding, draft) for finding, draft in made}
     kept = likeliest((finding for finding, _ in found.values()), lambda f: (f.confidence, f.code))
     if not any(map(examines, kept)):
@@ -116,7 +117,7 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
         severity=_severity(draft, confidence),
         consequence=draft.consequence,
         masked_by=masked,
-        hot=draft.guards == 0,
+        hot=draft.guards == 0 and bool(draft.path),
         heat=_heat(draft, root, graph),
         category=meta.category,
         function=draft.function,
@@ -128,8 +129,26 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
         url=meta.page or url_of(found_under),
         noqa_row=end_row,
         event=draft.event,
+        optional=meta.optional,
         roots=tuple(sorted(draft.roots)),
     )
+
+
+def _told(machine: Machine, draft: Draft, finding: Finding) -> Finding:
+    """The finding with what is known of a function that was kept out of graphs: whether it still has to be."""
+    tried = trials.trial(machine, draft.node) if draft.event == "call" else None
+    if tried is None or not (tried.clean or tried.breaks):
+        return finding
+    name, release = machine.marked[draft.node].name, ".".join(map(str, machine.context.torch))
+    if tried.breaks is None:
+        advice = f"Trace `{name}`: nothing in it breaks the graph under torch {release}, so it need not be disabled."
+        return msgspec.structs.replace(finding, advice=advice)
+    inner = tried.breaks
+    under = inner.answer.code or inner.rule.meta.code_in(machine.context.torch)
+    text = f"`{name}` would break the graph itself, with {under}: {inner.answer.message}"
+    reason = Reason(inner.chunk.span(inner.node)[0], text, inner.chunk.module.path)
+    advice = f"Repair what breaks in `{name}` and trace it, or move the call out of the compiled function."
+    return msgspec.structs.replace(finding, why=[*finding.why, reason], advice=advice)
 
 
 def _heat(draft: Draft, root: str, graph: CallGraph) -> float:
@@ -139,9 +158,9 @@ def _heat(draft: Draft, root: str, graph: CallGraph) -> float:
 
 
 def _severity(draft: Draft, confidence: float) -> str:
-    if draft.consequence == "masked":
+    if draft.consequence in ("masked", "needless"):
         return "info"
-    if draft.consequence == "recompiles":
+    if draft.consequence in ("recompiles", "ignored"):
         return "warning"
     return "error" if confidence >= SURE else "warning"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+SILENT = ("recompiles", "needless", "fails", "ignored")  # consequences of what breaks no graph
 STRENGTH = ("safe", "unsafe", "placeholder", "display")  # applicability of a fix, most to least
 
 
@@ -63,14 +64,15 @@ class Finding(msgspec.Struct, gc=False):
         so that its row may run without a break.
     confidence: probability that Dynamo breaks here when the line is traced (calibrated).
     consequence: "splits-graph", "frame-falls-back", "raises" (the root is compiled with `fullgraph=True`)
-        or "masked"; masked_by is the row of the finding that masks it. "recompiles" is no graph break.
+        or "masked"; masked_by is the row of the finding that masks it. What is no graph break (SILENT) is "recompiles",
+        "needless", "fails" or "ignored".
     heat: how often the place runs per call of the root, loops counted by an assumed trip count; hot: it stands on a
         forward path that runs at every call.
     owner: "yours", "library" or "torch"; root_kind: "explicit", "assumed" or "guessed".
     library: for a break inside third-party code, where in the library it happens.
     severity: "error", "warning" or "info". event: kind of the step that breaks ("call", "branch", …).
     fixes: the repairs on offer, best first; refusals: (codemod, the precondition that failed) of those that declined.
-    examined: the codemods have been asked.
+    examined: the codemods have been asked. optional: its rule is off until it is selected.
     roots: numbers of the roots that lead to it, within its unit; empty once they are counted. reach: how many roots its
         root cause breaks; frees: those of them in which nothing else breaks (see `gblint.reach`).
     """
@@ -107,14 +109,15 @@ class Finding(msgspec.Struct, gc=False):
     fixes: tuple[Fix, ...] = ()
     refusals: tuple[tuple[str, str], ...] = ()
     examined: bool = False
+    optional: bool = False
     roots: tuple[int, ...] = ()
     reach: int = 0
     frees: int = 0
 
     @property
     def is_break(self) -> bool:
-        """Whether it is a graph break; else the function is compiled anew at each call."""
-        return self.consequence != "recompiles"
+        """Whether it is a graph break."""
+        return self.consequence not in SILENT
 
     @property
     def spot(self) -> Spot:

@@ -9,9 +9,6 @@ _EXACT = 1000
 _PREFIX = re.compile(r"[A-Z]{2,}\d*|[A-Za-z]{2,}\d+|gb|Gb|gB")  # a word such as "graph" is a name
 
 
-OPTIONAL = ("GB0039",)  # what breaks no graph, but fails in silence: off until it is selected
-
-
 class Layer(NamedTuple):
     """Choices from one place (a settings file or the command line); `select` None keeps what the layer before chose."""
 
@@ -24,24 +21,18 @@ class Selection:
     """Choices of several layers, later ones over earlier ones. Without any, all rules are on that are not optional."""
 
     def __init__(self, *layers: Layer) -> None:
-        self._layers = (Layer(ignore=OPTIONAL), *layers)
-        self._known: dict[tuple[str, str], bool] = {}
+        self._layers = layers
+        self._known: dict[tuple[str, str, bool], bool] = {}
 
-    def enabled(self, code: str, name: str) -> bool:
-        """Whether findings of a rule are wanted."""
-        key = (code, name)
+    def enabled(self, code: str, name: str, optional: bool = False) -> bool:
+        """Whether findings of a rule are wanted. optional: it is off until it is selected."""
+        key = (code, name, optional)
         if key not in self._known:
-            self._known[key] = self._decide(code, name)
+            self._known[key] = self._decide(*key)
         return self._known[key]
 
-    @property
-    def optional(self) -> bool:
-        """Whether an optional rule may be on (names of rules are not looked up)."""
-        mentioned = (s for layer in self._layers for s in (*(layer.select or ()), *layer.extend_select))
-        return any(_strength(s, code, s.lower()) for s in mentioned for code in OPTIONAL)
-
-    def _decide(self, code: str, name: str) -> bool:
-        on = True
+    def _decide(self, code: str, name: str, optional: bool) -> bool:
+        on = not optional
         for layer in self._layers:
             if layer.select is not None:
                 on = False

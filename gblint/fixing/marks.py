@@ -7,12 +7,19 @@ import libcst as cst
 from gblint.findings.finding import Edit
 from gblint.fixing.places import at
 from gblint.fixing.site import Refusal, Site
+from gblint.interpreter import trials
+from gblint.interpreter.trials import Trial
 from gblint.interpreter.values import Function
 
 
 def marked(site: Site) -> Function | None:
     """The function with a mark whose call the finding is about."""
     return site.machine.marked.get(site.seen(site.node))
+
+
+def tried(site: Site) -> Trial | None:
+    """What the function that the call leaves out would do if it were traced; None if it leaves none out."""
+    return trials.trial(site.machine, site.seen(site.node))
 
 
 def definition(site: Site, function: Function) -> tuple[Site, cst.FunctionDef]:

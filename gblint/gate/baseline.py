@@ -91,7 +91,9 @@ class Baseline:
         there = Counter(self.key(finding) for finding in outcome.believed)
         lasting: Counter[Key] = Counter()
         for key, count in self.counts.items():
-            if key.file in looked_at:
+            if there[key] >= count:
+                judged = False  # it need not be asked whether its rule is on
+            elif key.file in looked_at:
                 judged = wants(looked_at[key.file], key.code, key.name)
             else:
                 judged = not (self.path.parent / key.file).exists()

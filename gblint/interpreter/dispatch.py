@@ -11,8 +11,8 @@ from gblint.rule_api import Context, Rule
 Handler = Callable[[Event, Context], Break | None]
 Entry = tuple[Rule, Handler]
 KINDS = (
-    "branch", "compare", "operator", "index", "format", "enter", "iterate", "setattr", "getattr", "construct",
-    "entry", "import", "classdef", "raise", "delete", "globals",
+    "branch", "compare", "compile", "operator", "index", "format", "enter", "iterate", "setattr", "getattr",
+    "construct", "entry", "guard", "import", "classdef", "raise", "delete", "globals",
 )  # fmt: skip
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SURE = 0.5  # a break less certain than this masks nothing
 _COST = (
     "masked",
+    "needless",
+    "ignored",
+    "fails",
     "recompiles",
     "splits-graph",
     "frame-falls-back",
@@ -102,7 +105,7 @@ class Drafts:
         if frame.fallen is not None:
             return
         draft = Draft(rule, answer, node, frame, machine.root, event)
-        draft.consequence = "recompiles"
+        draft.consequence = answer.consequence
         self._keep(frame, draft)
 
     def record(self, machine: Machine, frame: Frame, rule: Rule, answer: Break, node: cst.CSTNode, event: str) -> Draft:
@@ -165,7 +168,7 @@ class Drafts:
             old = best.get(id(entry[0]))
             if old is None or entry[1] < old[1]:
                 best[id(entry[0])] = entry
-        breaks = (d for d, guards, _ in best.values() if guards <= 0 and d.consequence != "recompiles")
+        breaks = (d for d, guards, _ in best.values() if guards <= 0 and not d.answer.consequence)
         felt = max(breaks, key=lambda d: d.certainty, default=None)
         return list(best.values()), felt
 

@@ -198,6 +198,19 @@ class Globals(Event):
 
 
 @dataclass(slots=True)
+class Guard(Event):
+    """A test of whether the code is being compiled that keeps code from Dynamo for nothing: it could trace that code,
+    and what the code does does not outlive the call. node: the test."""
+
+
+@dataclass(slots=True)
+class Compile(Event):
+    """`torch.compile` is called, or `compile` of a module, with keyword arguments that are all in view."""
+
+    arguments: MappingType[str, Value]
+
+
+@dataclass(slots=True)
 class Break:
     """A rule's answer: Dynamo breaks the graph at the event.
 
@@ -209,7 +222,9 @@ class Break:
         (`.item()` gives a number).
     fatal: Dynamo fails or drops the whole frame wherever this stands (the frame falls back even in a straight line).
     silent: Dynamo skips the frame without logging a break.
-    recompiles: nothing breaks here, but the function is compiled anew at every call until Dynamo gives up.
+    consequence: what there is to say where nothing breaks: "recompiles" (the function is compiled anew at every call
+        until Dynamo gives up), "needless" (something is kept from Dynamo that it could trace), "fails" (an error, with
+        or without a graph) or "ignored" (what was asked for is not done); "" for a graph break.
     code: the id of this case in the target release, where it is not that of the rule.
     """
 
@@ -220,6 +235,6 @@ class Break:
     result: Value | None = None
     fatal: bool = False
     silent: bool = False
-    recompiles: bool = False
+    consequence: str = ""
     advice: str = ""
     code: str = ""

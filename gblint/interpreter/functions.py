@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gblint.interpreter.events import Call, Entry
+from gblint.interpreter.events import Call, Compile, Entry
 from gblint.interpreter.frame import Frame
+from gblint.interpreter.handing import mark_input
 from gblint.interpreter.scope import Scope
-from gblint.interpreter.source import Chunk
+from gblint.interpreter.source import Chunk, code
 from gblint.interpreter.values import (
     NONE,
     Bound,
@@ -384,7 +385,7 @@ def marked_call(
     machine: Machine, frame: Frame, function: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
 ) -> Value | None:
     """A call of a function Dynamo was told something about; None if it is to be run all the same."""
-    from gblint.interpreter import customs
+    from gblint.interpreter import customs, trials
     from gblint.interpreter.guesses import return_guess
 
     if function.mark in ("contextmanager", "lru_cache", "jit"):
@@ -393,12 +394,30 @@ def marked_call(
         return None
     machine.marked[node] = function
     mark = function.mark
+    if mark in trials.MARKS:
+        trials.leave_out(machine, function, args, kwargs, node)
     if mark == "custom_op" and not customs.has_fake(machine, function):
         mark = "custom_op_without_fake"
     machine.emit_call(
         frame, Call(node, f"mark:{mark}", args, kwargs, _receiver(function, args), name=full_name(function))
     )
+    if mark in trials.MARKS:
+        return _run_eagerly(machine, frame, function, args, kwargs, node)
     return None if mark == "context_decorator" else return_guess(machine, function, args)
+
+
+def _run_eagerly(
+    machine: Machine, frame: Frame, function: Function, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
+) -> Value:
+    """What a function gives that runs between two graphs; what its annotation says where it does not tell."""
+    from gblint.interpreter.guesses import return_guess
+
+    frame.traced = False
+    try:
+        value = machine.call_function(frame, function, args, kwargs, node)
+    finally:
+        frame.traced = True
+    return return_guess(machine, function, args) if isinstance(value, Unknown) else mark_input(value)
 
 
 def _receiver(function: Function, args: list[Value]) -> Value | None:
@@ -507,6 +526,8 @@ def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value:
     if isinstance(decorator, External):
         dotted = machine.knowledge.canonical(decorator.dotted)
         called = evaluate_text(machine, scope, text) if "(" in text and dotted == COMPILE else None
+        if isinstance(called, Partial):
+            _tell_decorator(machine, function, head, called.kwargs)
         known = external_decorator(machine, dotted, value, called, "recursive=False" in text.replace(" ", ""))
         if known is not None:
             return known
@@ -523,6 +544,25 @@ def _apply_text(machine: Machine, module: ModuleInfo, function: Function, value:
 
 
 COMPILE = "torch.compile"
+
+
+def tell_compile(machine: Machine, frame: Frame, node: cst.CSTNode, arguments: dict[str, Value]) -> None:
+    """Tell the rules how something is compiled, by code of the project."""
+    if arguments and frame.chunk.tree is not _EMPTY and machine.project.owns(frame.module.path):
+        machine.emit(
+            Frame(frame.module, frame.chunk, Environment({}), traced=True), "compile", Compile(node, arguments)
+        )
+
+
+def _tell_decorator(machine: Machine, function: Function, head: str, arguments: dict[str, Value]) -> None:
+    tree = tree_of(machine, function)
+    if tree is None or not isinstance(tree.node, cst.FunctionDef):
+        return
+    for decorator in tree.node.decorators:
+        node = decorator.decorator
+        if isinstance(node, cst.Call) and code(node.func) == head:
+            scope = Frame(function.module, tree.chunk, Environment({}))
+            tell_compile(machine, scope, node, arguments)
 
 
 def apply(machine: Machine, scope: Frame, decorator: Value | None, value: Value) -> Value:

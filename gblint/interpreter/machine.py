@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from gblint.index.model import ModuleInfo
     from gblint.index.project import Dependencies, Project
     from gblint.interpreter.summaries import Summaries
+    from gblint.interpreter.trials import KeptOut, Left, Trial
 
 MAX_DEPTH = 48  # frames on the abstract stack
 MAX_CONTEXTS = 4  # argument shapes a function is run with; what stands for more says `_nearest`
@@ -138,6 +139,9 @@ class Machine:
         self.samples: dict[Any, classes.Sample] = {}  # what constructors of modules left, by class and arguments
         self.values: dict[int, list[Value]] = {}  # of traced expressions, over all runs: what codemods go by
         self.marked: dict[cst.CSTNode, Function] = {}  # what has a mark, by the node that calls it
+        self.left_out: dict[Any, list[Left]] = {}  # calls of functions that Dynamo leaves out, by function
+        self.trials: dict[Any, Trial] = {}  # what they would do if it did not
+        self.kept_out: dict[cst.CSTNode, list[KeptOut]] = {}  # what tests of whether it compiles keep out, by test
         self.reached: set[tuple[str, str]] = set()
         self.executed: set[tuple[str, str, int]] = set()
         self.sites: dict[tuple[str, str, cst.CSTNode], Site] = {}
@@ -213,7 +217,7 @@ class Machine:
                 continue
             if answer is None or answer.certainty <= 0.05:
                 continue
-            if answer.recompiles:
+            if answer.consequence:
                 self.drafts.note(self, frame, rule, answer, answer.node or event.node, kind)
                 continue
             if (

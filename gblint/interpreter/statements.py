@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gblint.interpreter import attributes, conditions, effects, ranks, subscripts
+from gblint.interpreter import attributes, conditions, effects, ranks, subscripts, trials
 from gblint.interpreter.events import ClassDef, Delete, Enter, Globals, Import, Raise
 from gblint.interpreter.expressions import dotted_path, evaluate, inplace, iterate, nested_defaults
 from gblint.interpreter.frame import Frame
@@ -406,6 +406,7 @@ def _ends_in_raise(body: cst.BaseSuite) -> bool:
 def _if(machine: Machine, frame: Frame, node: cst.If) -> bool:
     result = conditions.test(machine, frame, node.test, "if")
     if result.truth is not None:
+        trials.keep_out(machine, frame, node, result.truth)
         conditions.learn(frame, result.then if result.truth else result.other)
         if result.truth:
             return execute(machine, frame, node.body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gblint.interpreter import effects, modules, tensors
+from gblint.interpreter import effects, functions, modules, tensors
 from gblint.interpreter.externals import MODELS, Site, construct_external, model
 from gblint.interpreter.values import (
     COMPILING,
@@ -36,6 +36,7 @@ from gblint.interpreter.values import (
 
 @model("torch.compile", "torch._dynamo.optimize", "torch.compiler.compile")
 def _compile(site: Site) -> Value:
+    functions.tell_compile(site.machine, site.frame, site.node, {} if site.opaque else site.kwargs)
     if not site.args or is_none(site.args[0]):
         target = site.kwargs.get("model")
         if target is None:
@@ -54,6 +55,7 @@ def _compile(site: Site) -> Value:
 @model("torch.nn.Module.compile")
 def _module_compile(site: Site) -> Value:
     receiver = site.receiver
+    functions.tell_compile(site.machine, site.frame, site.node, {} if site.opaque else site.kwargs)
     if isinstance(receiver, Instance):
         compiled = Compiled(Bound(External("gblint.module_call"), receiver), dict(site.kwargs), site.node)
         site.machine.compiled.append((compiled, site.frame, site.node))

@@ -16,6 +16,15 @@ _CONSEQUENCES = {
     "raises": "torch.compile raises an error here, since the root is compiled with fullgraph=True",
     "frame-falls-back": "the whole frame runs eagerly, no graph is made of it",
     "recompiles": "compiled anew at each call, and left to run eagerly after 8 of them (`recompile_limit`)",
+    "needless": "compiled code leaves out what it need not",
+    "fails": "the call raises an error",
+    "ignored": "what is asked for is not done, and only a log line says so",
+}
+_SILENT = {
+    "recompiles": "Silent: no graph break, but torch.compile gives up",
+    "fails": "Refused: torch.compile raises an error",
+    "ignored": "Silent: no graph break, but torch.compile does not do what is asked for",
+    "needless": "Needless: kept from Dynamo, which could trace it",
 }
 ROOT_KINDS = {"explicit": "compiled", "assumed": "assumed to be compiled", "guessed": "a guess: nothing calls it"}
 _STEPS_SHOWN = 6
@@ -43,7 +52,7 @@ def section(finding: Finding) -> str:
     if finding.consequence == "masked":
         return "Masked: these show once the break before them is gone"
     if not finding.is_break:
-        return "Silent: no graph break, but torch.compile gives up"
+        return _SILENT[finding.consequence]
     if finding.hot:
         return "Hot: on the path of every call"
     return "Not on the path of every call"

@@ -13,7 +13,7 @@ from gblint.report.cells import place_order
 from gblint.report.style import in_checkout
 
 _COST = {"raises": -1, "frame-falls-back": 0, "splits-graph": 1, "masked": 2}
-_LAST = {"recompiles": 1, "masked": 2}
+_LAST = {"fails": -1, "recompiles": 1, "ignored": 2, "needless": 3, "masked": 4}
 
 
 def rank(finding: Finding) -> tuple[object, ...]:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from gblint.checking import BROKEN_FILE, GAP, Outcome
 from gblint.gaps import gaps
 from gblint.reach import key_of
 from gblint.report.cells import place_order
 from gblint.report.style import Style, percent, plural, printable, shown
+
+_SILENT = {
+    "fails": ("call that torch.compile refuses", "calls that torch.compile refuses"),
+    "ignored": ("argument of torch.compile without effect", "arguments of torch.compile without effect"),
+    "needless": ("guard that keeps traceable code out", "guards that keep traceable code out"),
+    "recompiles": (
+        "place where torch.compile compiles anew at each call",
+        "places where torch.compile compiles anew at each call",
+    ),
+}
 
 
 def render(outcome: Outcome, style: Style) -> str:
@@ -25,7 +37,7 @@ def render(outcome: Outcome, style: Style) -> str:
 def _found(outcome: Outcome, style: Style) -> str:
     parts: list[str] = []
     findings = [f for f in outcome.findings if f.is_break]
-    silent = len(outcome.findings) - len(findings)
+    silent = Counter(f.consequence for f in outcome.findings if not f.is_break)
     if findings:
         hot = sum(f.hot for f in findings)
         masked = sum(f.consequence == "masked" for f in findings)
@@ -41,8 +53,7 @@ def _found(outcome: Outcome, style: Style) -> str:
         what = ", ".join(d for d in details if d)
         files = plural(len({place_order(f.filename)[0] for f in findings}), "file")
         parts.append(f"{plural(len(findings), 'graph break')} in {files}" + (f" ({what})" if what else ""))
-    if silent:
-        parts.append(f"{plural(silent, 'place')} where torch.compile compiles anew at each call")
+    parts += [plural(count, *_SILENT[what]) for what, count in sorted(silent.items())]
     broken = sum(p.code == BROKEN_FILE for p in outcome.problems)
     unseen = sum(p.code == GAP for p in outcome.problems)
     unused = len(outcome.problems) - broken - unseen

@@ -12,7 +12,6 @@ import msgspec
 from gblint.analysis import Progress
 from gblint.checking import Options, Outcome, Settled, check, wanted
 from gblint.errors import GblintError
-from gblint.findings.selection import OPTIONAL
 from gblint.findings.suppression import apply
 from gblint.index.model import Suppression
 from gblint.index.suppressions import find_suppressions
@@ -135,7 +134,7 @@ def _silenced(judged: Sequence[Judged], options: Options, verified: Verified) ->
     kept = []
     for item in judged:
         f = item.finding
-        on = f.code in OPTIONAL or wants(f.filename, f.code, f.name)  # what Dynamo says is said, predicted or not
+        on = wants(f.filename, f.code, f.name, optional=False)  # what Dynamo says is said, predicted or not
         if item.verdict == MISSED and not (on and _spoken(item)):
             verified.silenced += 1
         else:
