@@ -82,11 +82,11 @@ def callers(site: Site) -> list[Site]:
     ):
         raise Refusal("the function is decorated with what calls it")
     calls = site.machine.callers.get((site.module.path, info.start), {})
-    if not calls or not all(isinstance(node, cst.Call) for node in calls):
+    if not calls or not all(isinstance(node, cst.Call) for _, _, node in calls):
         raise Refusal(f"`{info.qualname}` is called from code that is not in view")
     name = info.owner or info.qualname
     mentioned = _check_mentions(site, info, name)
-    found = [Site(site.machine, chunk, node, site.finding, site.options) for node, chunk in calls.items()]
+    found = [Site(site.machine, chunk, node, site.finding, site.options) for (_, _, node), chunk in calls.items()]
     accounted = sum(_mentions(name, s.text(n.func)) for s in found for n in [s.node] if isinstance(n, cst.Call))
     if mentioned - 1 > accounted:
         raise Refusal(f"not all calls of `{name}` are in view")
