@@ -324,7 +324,10 @@ def _over_all(site: Site, node: cst.Call, loop: cst.For) -> Repair:
     variable = loop.target.value
     rebound = False
     for use in site.loads(variable):
-        if loop not in site.ancestors(use) or rebound:
+        if loop not in site.ancestors(use):
+            continue
+        if rebound:
+            edits.append(site.replace(use, variable))  # a repair that takes it for a tensor has to wait
             continue
         number = _first(site, use)
         require(number is not None, f"`{variable}` is used as a column of numbers")

@@ -9,8 +9,8 @@ Applicability:
     only stores its arguments and whose other methods store nothing on the object. Else unsafe: the manager is made in
     each call, with the arguments as they are then.
 Preconditions:
-    The manager is the function's only decorator, and is called there. The body holds no string over several lines that
-    would be moved.
+    The manager is the function's only decorator, and is called there. Making it has no effect that is seen: its
+    `__init__` calls nothing for what it does. The body holds no string over several lines that would be moved.
 """
 
 from __future__ import annotations
@@ -321,6 +321,7 @@ torch.compile(told)(torch.ones(2))
         text = f"with {place.text(manager)}:\n{place.body_text(body, place.step)}"
         edits = [without_decorator(place, decorator), place.replace_lines(body[0], body[-1], text)]
         message = f"enter the context manager in the body of `{function.name}`"
+        _check_making(place, manager.func)
         if all(_is_literal(a.value) for a in manager.args) and _keeps_nothing(place, manager.func):
             return Repair("safe", message, edits)
         return Repair("unsafe", f"{message}, made anew in each call", edits)
@@ -330,6 +331,25 @@ def _is_literal(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.SimpleString | cst.BaseNumber) or (
         isinstance(node, cst.Name) and node.value in ("True", "False", "None")
     )
+
+
+def _check_making(site: Site, manager: cst.BaseExpression) -> None:
+    """Refuses where the class of the manager is in view and does what is not to be done in each call, or what Dynamo
+    does not follow: a call in `__init__` for its effect, a decorated `__enter__`."""
+    info = site.module.classes.get(manager.value) if isinstance(manager, cst.Name) else None
+    if info is None:
+        return
+    place, tree = class_site(site, info)
+    for method in (s for s in tree.body.body if isinstance(s, cst.FunctionDef)):
+        name = method.name.value
+        entering = name in ("__enter__", "__exit__")
+        require(not (entering and method.decorators), f"`{info.qualname}.{name}` is decorated, which is not traced")
+        if name != "__init__":
+            continue
+        for node in walk(method.body):
+            effect = isinstance(node, cst.Expr) and isinstance(node.value, cst.Call)
+            alone = not effect or place.text(node).startswith("super().__init__(")
+            require(alone, f"making `{info.qualname}` has an effect, which it would have in each call")
 
 
 def _keeps_nothing(site: Site, manager: cst.BaseExpression) -> bool:

@@ -7,7 +7,8 @@ Applicability:
     Unsafe: whoever takes the mask must treat one that masks nothing as he treats None, and a faster kernel for None is
     no longer chosen.
 Preconditions:
-    The test asks about the very tensor that is given or left away, by `any`, `all`, a count or a search.
+    The test asks about the very tensor that is given or left away, by `any`, `all`, a count or a search, and compares
+    with no other numbers than 0 and 1.
 """
 
 from __future__ import annotations
@@ -313,6 +314,8 @@ def _asks_of(site: Site, test: cst.BaseExpression, mask: cst.BaseExpression) -> 
             names = {site.text(c.func).rpartition(".")[2] for c in walk(part) if isinstance(c, cst.Call)}
             used = {n.value for n in walk(part) if isinstance(n, cst.Name)} - {"torch"}
             member = isinstance(part, cst.Comparison) and isinstance(part.comparisons[0].operator, cst.In | cst.NotIn)
+            numbers = {n.value for n in walk(part) if isinstance(n, cst.Integer | cst.Float)}
+            require(numbers <= {"0", "1", "0.0", "1.0"}, f"`{site.text(part)}` asks for more than whether it masks")
             asks = names & {"any", "all", "sum", "min", "max", "count_nonzero"} or member
             if not asks or not (used & given):
                 return False

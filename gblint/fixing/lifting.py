@@ -14,7 +14,7 @@ import libcst as cst
 from gblint.findings.finding import Edit
 from gblint.fixing.forms import is_in_place
 from gblint.fixing.places import callers, function_info
-from gblint.fixing.purity import is_pure
+from gblint.fixing.purity import changed_in_place, is_pure
 from gblint.fixing.site import Refusal, Site, walk_parameters
 from gblint.interpreter.walk import walk
 
@@ -136,10 +136,19 @@ def _local(site: Site, name: cst.Name, depth: int) -> cst.BaseExpression | None:
     if len(stores) > 1 or not isinstance(assign, cst.Assign) or len(assign.targets) > 1 or depth > 4:
         raise Refusal(f"`{name.value}` is a result of the function's own work")
     stay_in_the_open(site, assign)
+    if _is_changed(site, name):
+        raise Refusal(f"`{name.value}` is changed by the function's own work")
     if not is_pure(site, [assign.value]) and not site.dotted(assign.value).startswith("torch.Generator"):
         if "Generator" not in site.flat(assign.value) and len(site.loads(name.value)) > 1:
             raise Refusal(f"`{name.value}` is used for more than this value")
     return _spell(site, assign.value, depth + 1)
+
+
+def _is_changed(site: Site, name: cst.Name) -> bool:
+    """Whether a variable's value is changed in place before a place that reads it."""
+    behind = set(site.after(name))
+    earlier = [use for use in site.loads(name.value) if use not in behind]
+    return any(changed_in_place(site, above) is use for use in earlier for above in site.ancestors(use))
 
 
 def _inside(site: Site, node: cst.CSTNode, function: cst.FunctionDef) -> bool:

@@ -69,6 +69,7 @@ class Metadata:
             run = self.run
         set_names: set[str] = set()
         for statement in reversed(run):
+            self._check_parts(statement, needed)
             changed = changed_names([statement]) & needed
             if not changed:
                 continue
@@ -82,6 +83,14 @@ class Metadata:
         if returned is None:
             result = ", ".join(n if n in set_names else f"torch.empty_like({n})" for n in outputs)
         return "".join(steps) + f"return {result}\n"
+
+    def _check_parts(self, statement: Statement, needed: set[str]) -> None:
+        """Refuse where a part of an object that the fake needs, which is no tensor, is set."""
+        for node in walk_scope([statement]):
+            target = node.target if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign) else None
+            base = target.value if isinstance(target, cst.Attribute | cst.Subscript) else None
+            if isinstance(base, cst.Name) and base.value in needed and self.site.tensor(base) is None:
+                raise Refusal(f"the shape of `{_short(self.site, target)}` cannot be told")
 
     def _globals(self, names: set[str]) -> set[str]:
         return {n for n in names if not self.site.binds(n)}

@@ -86,11 +86,26 @@ def callers(site: Site) -> list[Site]:
         raise Refusal(f"`{info.qualname}` is called from code that is not in view")
     name = info.owner or info.qualname
     mentioned = _check_mentions(site, info, name)
-    found = [Site(site.machine, chunk, node, site.finding, site.options) for (_, _, node), chunk in calls.items()]
+    found = _seen_calls(site, info)
     accounted = sum(_mentions(name, s.text(n.func)) for s in found for n in [s.node] if isinstance(n, cst.Call))
     if mentioned - 1 > accounted:
         raise Refusal(f"not all calls of `{name}` are in view")
     return found
+
+
+def seen_callers(site: Site) -> list[Site]:
+    """As `callers`, for those calls that the analysis came by. Raises Refusal where the function is handed on by its
+    name, so that it may be called by another."""
+    info = function_info(site)
+    if info is None:
+        return []
+    _check_mentions(site, info, info.owner or info.qualname)
+    return _seen_calls(site, info)
+
+
+def _seen_calls(site: Site, info: FunctionInfo) -> list[Site]:
+    calls = site.machine.callers.get((site.module.path, info.start), {})
+    return [Site(site.machine, chunk, node, site.finding, site.options) for (_, _, node), chunk in calls.items()]
 
 
 def _mentions(name: str, text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -12,9 +13,9 @@ from gblint.fixing import forms
 from gblint.fixing.arms import WIDTH, Arm, Bind, Choice, Step, Write, kind_of, wrapped
 from gblint.fixing.liveness import bound_before, is_live
 from gblint.fixing.owned import may_change, only_read
-from gblint.fixing.purity import is_pure
+from gblint.fixing.purity import changed_in_place, is_pure
 from gblint.fixing.site import Refusal, Statement
-from gblint.interpreter.values import Const, Plain, Tensor, members
+from gblint.interpreter.values import Const, Instance, Plain, Tensor, members
 from gblint.interpreter.walk import walk
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ _RESHAPES = frozenset(
     "reshape chunk split index_select topk nonzero".split()
 )
 
+_RESIZERS = re.compile(
+    r"(adaptive|fractional|max|avg|lp|_)*_?pool|upsample|interpolate|pixel_?(un)?shuffle|(un)?flatten|embedding", re.I
+)
 
 _ALWAYS = "now always runs: wrong if it draws random numbers or changes state"
 
@@ -114,6 +118,17 @@ class Selector:
         if not forms.is_fresh(self.site, name, before):
             self.minor.append(f"`{name}` is a new tensor where it was the old one")
 
+    def check_argument(self, name: str, values: list[cst.BaseExpression], last: Statement) -> None:
+        """Refuse where a variable that would become a copy of an argument is changed in place afterwards: who has given
+        the argument sees the change."""
+        site = self.site
+        given = [v.value for v in values if isinstance(v, cst.Name) and _is_argument(site, v.value, last)]
+        if not given:
+            return
+        later = [use for use in site.after(last) if use.value == name]
+        if any(changed_in_place(site, above) is use for use in later for above in site.ancestors(use)):
+            raise Refusal(f"`{given[0]}` is an argument, and `{name}` is changed in place afterwards")
+
     def note_result(self, values: list[Choice]) -> None:
         """Note that what a function gives back was a tensor that others hold, and is a new one."""
         for leaf in (leaf for value in values for leaf in value.leaves):
@@ -135,6 +150,15 @@ class Selector:
         first = [d for d in self.doubts if d.endswith(_ALWAYS)]
         doubts = list(dict.fromkeys([*first, *self.doubts, *self.minor]))
         return "; ".join([start, *doubts[:3]])
+
+
+def _is_argument(site: Site, name: str, last: Statement) -> bool:
+    """Whether a variable still is what the function was given, as far as what stands before a statement tells."""
+    inside = site.inside([last])
+    behind = set(site.after(last))
+    return name in site.parameters() and all(
+        isinstance(site.parent(s), cst.Param) or s in inside or s in behind for s in site.stores(name)
+    )
 
 
 def _short(text: str) -> str:
@@ -161,9 +185,19 @@ def _is_part(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) -> 
     if isinstance(one, cst.Subscript):
         return site.text(one.value) == base
     name, args = forms.applied(site, one)
-    if name not in _RESHAPES:
+    if isinstance(one, cst.Call) and _is_resizer(site, one.func):
+        args = [a.value for a in one.args]
+    elif name not in _RESHAPES and not _RESIZERS.match(name):
         return False
     return any(isinstance(n, cst.BaseExpression) and site.text(n) == base for a in args for n in walk(a))
+
+
+def _is_resizer(site: Site, func: cst.BaseExpression) -> bool:
+    """Whether a module gives another shape than it gets."""
+    value = site.value(func)
+    parts = members(value) if value is not None else []
+    named = [m.base.rpartition(".")[2] for m in parts if isinstance(m, Instance) and m.cls is None]
+    return bool(named) and len(named) == len(parts) and all(_RESIZERS.match(n) for n in named)
 
 
 def returned(selector: Selector, yes: list[Choice], no: list[Choice]) -> str:
@@ -249,6 +283,7 @@ class _Merger:
             other = self._old(name)
         else:
             self.selector.note_bound(other)
+        self.selector.check_argument(name, [*value.leaves, *other.leaves], self.region[-1])
         pair = (other, value) if swap else (value, other)
         self.text += self.selector.assign(name, *pair)
 
