@@ -29,6 +29,8 @@ from gblint.codemod_api import (
     Repair,
     Routing,
     Site,
+    changed_in_place,
+    changes_state,
     refuse,
     require,
     walk,
@@ -316,6 +318,8 @@ def _hit_loop(site: Site, node: cst.Call) -> cst.For | None:
 def _over_all(site: Site, node: cst.Call, loop: cst.For) -> Repair:
     require(isinstance(loop.target, cst.Name), "the loop variable is no name")
     assert isinstance(loop.target, cst.Name)
+    outside = [c for n in walk(loop.body) if (c := changed_in_place(site, n)) is not None and not site.binds(c.value)]
+    require(not outside and not changes_state(site, [loop.body]), "a round changes what outlives the call")
     count = _classes(site)
     edits = [site.replace(loop.iter, f"range({count})")]
     above = site.parent(node)

@@ -355,7 +355,8 @@ def _handed_on(site: Site, loop: cst.For, body: list[Statement]) -> list[str]:
         for store in site.stores(name):
             line = site.statement(store)
             grows = any(applied(site, c)[0] in GROWS for c in walk(line) if isinstance(c, cst.Call))
-            require(not (line in body and grows), f"`{name}` grows each round")
+            inside = any(above in body for above in (line, *site.ancestors(line)))
+            require(not (inside and grows), f"`{name}` grows each round")
     return names
 
 

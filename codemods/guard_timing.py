@@ -26,6 +26,7 @@ from gblint.codemod_api import (
     Place,
     Repair,
     Site,
+    changed_in_place,
     everything_that_needs,
     guarded,
     harmless,
@@ -343,6 +344,9 @@ listed(torch.ones(2))
             if isinstance(call.func, cst.Attribute) and call.func.attr.value in STORING:
                 return self._kept(site, call.func.value)
         if isinstance(small, cst.Assign | cst.AnnAssign | cst.AugAssign) and small.value is not None:
+            own = changed_in_place(site, small.targets[0] if isinstance(small, cst.Assign) else small)
+            if own is not None and own.value not in site.parameters() and site.binds(own.value):
+                return f"the time is kept in `{own.value}`"
             if harmless(site, [small.value]) and site.tensor(small.value) is None:
                 return ""
         return "the time is part of what is computed"

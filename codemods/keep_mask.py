@@ -22,6 +22,7 @@ from gblint.codemod_api import (
     Example,
     Repair,
     Site,
+    changes_state,
     conjuncts,
     is_tensor_test,
     require,
@@ -322,11 +323,17 @@ def _asks_of(site: Site, test: cst.BaseExpression, mask: cst.BaseExpression) -> 
     return True
 
 
+def _check_making(site: Site, mask: cst.BaseExpression) -> None:
+    """Refuses where giving the mask does more than that, which would now always be done."""
+    require(not changes_state(site, [mask]), f"`{site.text(mask)}` changes what outlives it")
+
+
 def _chosen_mask(site: Site, holder: cst.IfExp) -> Repair | None:
     """`mask if (mask == 0).any() else None`."""
     sides = [s for s in (holder.body, holder.orelse) if not _is_none(s)]
     if len(sides) != 1 or not _asks_of(site, holder.test, sides[0]):
         return None
+    _check_making(site, sides[0])
     python = [p for p in conjuncts(holder.test) if not is_tensor_test(site, p)]
     require(not python or sides[0] is holder.body, "Python facts and the mask decide together on None")
     text = site.flat(sides[0])
@@ -366,6 +373,7 @@ def _returned_mask(site: Site, holder: cst.If, small: cst.Return) -> Repair | No
     assert mask is not None
     if not _asks_of(site, holder.test, mask):
         return None
+    _check_making(site, mask)
     if mask is after.value:
         return Repair("unsafe", MESSAGE, [site.remove(holder)])
     python = [p for p in conjuncts(holder.test) if not is_tensor_test(site, p)]

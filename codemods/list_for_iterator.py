@@ -196,8 +196,7 @@ def _is_next(site: Site, node: cst.CSTNode, name: str) -> bool:
         isinstance(node, cst.Call)
         and site.callee(node) == "builtins.next"
         and bool(node.args)
-        and isinstance(node.args[0].value, cst.Name)
-        and node.args[0].value.value == name
+        and any(isinstance(n, cst.Name) and n.value == name for n in walk(node.args[0].value))
     )
 
 

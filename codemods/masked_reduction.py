@@ -21,6 +21,7 @@ from gblint.codemod_api import (
     Codemod,
     CodemodMeta,
     Declined,
+    Difference,
     Example,
     Repair,
     Selection,
@@ -240,7 +241,8 @@ largest(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
         edits = [*selection.edits(texts), *imports]
         doubt = _doubt(selection)
         message = "compute at full size and reduce with the mask"
-        return Repair("unsafe" if doubt else "safe", f"{message}; {doubt}" if doubt else message, edits)
+        differs: tuple[Difference, ...] = ("errors",) if selection.notes else ()
+        return Repair("unsafe" if doubt else "safe", f"{message}; {doubt}" if doubt else message, edits, differs)
 
 
 def _doubt(selection: Selection) -> str:

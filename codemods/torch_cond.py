@@ -29,6 +29,7 @@ from gblint.codemod_api import (
     arm_of,
     body_of,
     bound_before,
+    check_argument,
     condition,
     in_place_of,
     indented,
@@ -247,6 +248,7 @@ def _given(site: Site, holder: cst.If, yes: Arm, no: Arm) -> list[str]:
         loads = [n for n in site.loads(name) if site.value(n) is not None]
         if not loads or any(site.tensor(n) is None for n in loads):
             refuse(f"`{name}` is not known to be a tensor")
+        check_argument(site, name, [cst.Name(name)], holder)
     return names
 
 

@@ -37,6 +37,7 @@ from gblint.codemod_api import (
     bound_before,
     calls_of,
     changed_names,
+    check_argument,
     check_effects,
     condition,
     in_place_of,
@@ -386,7 +387,7 @@ def _around(site: Site, holder: cst.If, found: Condition, lines: list[Statement]
     text = f"{chosen} = {found.tensor}\n" + "".join(f"{old[n]} = {n}\n" for n in names) + site.body_text(lines, "")
     for name in names:
         selector.note_alias(name, holder)
-        selector.check_argument(name, [cst.Name(name)], holder)
+        check_argument(site, name, [cst.Name(name)], holder)
         text += selector.assign(name, Choice(name, [cst.Name(name)]), Choice(old[name], [cst.Name(old[name])]))
     if found.python:
         text = f"if {found.python}:\n{indented(text, site.step)}"

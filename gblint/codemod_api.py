@@ -57,11 +57,20 @@ from gblint.fixing.opaque import doubt
 from gblint.fixing.outline import outline
 from gblint.fixing.owned import is_own, may_change, only_read
 from gblint.fixing.places import callers, class_site, function_info, is_decorated, method, own_class, seen_callers
-from gblint.fixing.purity import changed_names, is_pure, raises_nothing
+from gblint.fixing.purity import changed_in_place, changed_names, changes_state, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, may_go, only_reports, reports, with_neighbours
 from gblint.fixing.routing import Routing
 from gblint.fixing.scalars import MATH, Readers
-from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number, merged, returned, selecting
+from gblint.fixing.selecting import (
+    Selector,
+    becomes_tensor,
+    check_argument,
+    closed,
+    is_number,
+    merged,
+    returned,
+    selecting,
+)
 from gblint.fixing.sinks import full_size
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.fixing.skipping import Always, check_sizes, facts_around, run_always, selector_of, without
@@ -96,7 +105,8 @@ __all__ = [
     "Mapping", "ModuleInfo", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
     "Sequence", "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Use", "Value",
     "always_returns", "applied", "arm_of", "as_tensor", "bare", "becomes_tensor", "body_of", "bound_before",
-    "bound_to", "callers", "calls_of", "changed_names", "check_effects", "check_sizes", "children", "class_site",
+    "bound_to", "callers", "calls_of", "changed_in_place", "changed_names", "changes_state", "check_argument",
+    "check_effects", "check_sizes", "children", "class_site",
     "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived", "doubt",
     "everything_that_needs", "facts_around", "fits_mask", "flag_of", "flat_with", "full_size", "function_info",
     "guarded", "harmless", "in_place_of", "indented", "indexed_by", "is_continue", "is_decorated", "is_fresh",

@@ -13,6 +13,7 @@ import libcst as cst
 
 from gblint.findings.finding import Edit
 from gblint.fixing.forms import is_in_place
+from gblint.fixing.owned import viewed
 from gblint.fixing.places import callers, function_info
 from gblint.fixing.purity import changed_in_place, is_pure
 from gblint.fixing.site import Refusal, Site, walk_parameters
@@ -47,6 +48,7 @@ def lift(site: Site, wanted: list[tuple[cst.BaseExpression, str]], write: Callab
     values: list[Value] = []
     for expression, name in wanted:
         stay_in_the_open(site, expression)
+        _check_changes(site, expression)
         taken = name in (v.name for v in values)
         kept = _is_own(site, expression, name) and not taken
         fresh = name if kept else site.fresh(f"{name}_{len(values) + 1}" if taken else name)
@@ -142,6 +144,26 @@ def _local(site: Site, name: cst.Name, depth: int) -> cst.BaseExpression | None:
         if "Generator" not in site.flat(assign.value) and len(site.loads(name.value)) > 1:
             raise Refusal(f"`{name.value}` is used for more than this value")
     return _spell(site, assign.value, depth + 1)
+
+
+def _check_changes(site: Site, expression: cst.BaseExpression) -> None:
+    """Refuse where the function changes a tensor in place before an expression that may read it."""
+    inside = set(walk(expression))
+    read = {n.value for n in inside if isinstance(n, cst.Name)}
+    behind = set(site.after(expression)) | inside
+    for node in walk(site.function.body):
+        changed = changed_in_place(site, node)
+        if changed is None or changed in behind:
+            continue
+        if site.tensor(changed) is not None and (changed.value in read or _views(site, changed.value) & read):
+            raise Refusal(f"`{changed.value}` is changed in place before the value is computed")
+
+
+def _views(site: Site, name: str) -> set[str]:
+    """The variables that a variable is, or may be, a view of."""
+    assigns = [site.parent(site.parent(store) or store) for store in site.stores(name)]
+    sources = [viewed(a.value) for a in assigns if isinstance(a, cst.Assign)]
+    return {source.value for source in sources if isinstance(source, cst.Name)}
 
 
 def _is_changed(site: Site, name: cst.Name) -> bool:
@@ -301,6 +323,13 @@ def _arguments(
     """What the parameters in expressions are at a call; the edits give arguments names that are not to be computed
     twice."""
     used = {n.value for e in expressions for n in walk(e) if isinstance(n, cst.Name)}
+    gathered = {
+        p.name.value
+        for p in (site.function.params.star_arg, site.function.params.star_kwarg)
+        if isinstance(p, cst.Param)
+    }
+    if gathered & used:
+        raise Refusal(f"`{min(gathered & used)}` gathers arguments of a call")
     parameters = list(walk_parameters(site.function.params))
     given = _given(site, call, node, [p.name.value for p in parameters])
     known: dict[str, cst.BaseExpression] = {}

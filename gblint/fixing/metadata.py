@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gblint.fixing.purity import changed_names
+from gblint.fixing.purity import changed_in_place, changed_names
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.interpreter.functions import full_name
 from gblint.interpreter.values import Const, Function, Plain, members
@@ -91,6 +91,9 @@ class Metadata:
             base = target.value if isinstance(target, cst.Attribute | cst.Subscript) else None
             if isinstance(base, cst.Name) and base.value in needed and self.site.tensor(base) is None:
                 raise Refusal(f"the shape of `{_short(self.site, target)}` cannot be told")
+            grown = changed_in_place(self.site, node) if isinstance(node, cst.Call) else None
+            if grown is not None and grown.value in needed and self.site.tensor(grown) is None:
+                raise Refusal(f"what `{grown.value}` holds cannot be told without contents")
 
     def _globals(self, names: set[str]) -> set[str]:
         return {n for n in names if not self.site.binds(n)}

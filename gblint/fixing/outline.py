@@ -13,6 +13,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gblint.fixing.metadata import Metadata, has_dense_form
+from gblint.fixing.owned import viewed
 from gblint.fixing.purity import changed_in_place, changed_names
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.fixing.text import reindent
@@ -134,9 +135,9 @@ def _build(site: Site, run: list[Statement]) -> Outline:
         inputs.append(Input(name, text, _input(site, nodes[0], text, run)))
         renamed |= dict.fromkeys(nodes, name)
     outputs, values = _outputs(site, run, sets, returned)
-    _own_outputs(run, set(free), {*outputs, *_returned_names(returned)})
     metadata = Metadata(site, run, {i.name for i in inputs}, renamed)
     fake = metadata.fake(outputs, returned)
+    _own_outputs(run, set(free), {*outputs, *_returned_names(returned)})
     if inputs and not outputs and returned is None and _touches_only(site, run):
         raise Refusal("the statement has no result and no effect that can be seen")
     ending = "" if returned is not None or not outputs else f"return {', '.join(outputs)}\n"
@@ -311,13 +312,13 @@ def _returned_names(returned: cst.BaseExpression | None) -> set[str]:
 
 
 def _own_outputs(run: list[Statement], free: set[str], outputs: set[str]) -> None:
-    """Refuse where a result may be another name for what comes from outside."""
+    """Refuse where a result may be another name for what comes from outside, or a view of it."""
     for node in only(walk_scope(list(run)), cst.Assign):
-        value = node.value
-        if isinstance(value, cst.Name) and value.value in free:
-            shared = {t.target.value for t in node.targets if isinstance(t.target, cst.Name)} & outputs - {value.value}
+        source = viewed(node.value)
+        if isinstance(source, cst.Name) and source.value in free:
+            shared = {t.target.value for t in node.targets if isinstance(t.target, cst.Name)} & outputs - {source.value}
             if shared:
-                raise Refusal(f"`{min(shared)}`, which comes out of it, may be `{value.value}` itself")
+                raise Refusal(f"`{min(shared)}`, which comes out of it, may be `{source.value}` itself")
 
 
 def _gives_dense(site: Site, node: cst.BaseExpression) -> bool:

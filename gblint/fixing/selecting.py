@@ -86,6 +86,8 @@ class Selector:
             for other in no.leaves:
                 if _differ(site, one, other):
                     raise Refusal(f"`{site.text(one)}` and `{site.text(other)}` have different shapes")
+                if _differ_in_kind(site, one, other):
+                    raise Refusal(f"`{site.text(one)}` and `{site.text(other)}` have different dtypes")
         leaves = [*yes.leaves, *no.leaves]
         if not all(forms.same_form(site, leaf, leaves[0]) for leaf in leaves[1:]):
             texts = [_short(site.text(c.leaves[0]) if len(c.leaves) == 1 else c.text) for c in (yes, no)]
@@ -118,17 +120,6 @@ class Selector:
         if not forms.is_fresh(self.site, name, before):
             self.minor.append(f"`{name}` is a new tensor where it was the old one")
 
-    def check_argument(self, name: str, values: list[cst.BaseExpression], last: Statement) -> None:
-        """Refuse where a variable that would become a copy of an argument is changed in place afterwards: who has given
-        the argument sees the change."""
-        site = self.site
-        given = [v.value for v in values if isinstance(v, cst.Name) and _is_argument(site, v.value, last)]
-        if not given:
-            return
-        later = [use for use in site.after(last) if use.value == name]
-        if any(changed_in_place(site, above) is use for use in later for above in site.ancestors(use)):
-            raise Refusal(f"`{given[0]}` is an argument, and `{name}` is changed in place afterwards")
-
     def note_result(self, values: list[Choice]) -> None:
         """Note that what a function gives back was a tensor that others hold, and is a new one."""
         for leaf in (leaf for value in values for leaf in value.leaves):
@@ -150,6 +141,17 @@ class Selector:
         first = [d for d in self.doubts if d.endswith(_ALWAYS)]
         doubts = list(dict.fromkeys([*first, *self.doubts, *self.minor]))
         return "; ".join([start, *doubts[:3]])
+
+
+def check_argument(site: Site, name: str, values: list[cst.BaseExpression], last: Statement) -> None:
+    """Refuse where a variable that would become a copy of an argument is changed in place afterwards: who has given the
+    argument sees the change."""
+    given = [v.value for v in values if isinstance(v, cst.Name) and _is_argument(site, v.value, last)]
+    if not given:
+        return
+    later = [use for use in site.after(last) if use.value == name]
+    if any(changed_in_place(site, above) is use for use in later for above in site.ancestors(use)):
+        raise Refusal(f"`{given[0]}` is an argument, and `{name}` is changed in place afterwards")
 
 
 def _is_argument(site: Site, name: str, last: Statement) -> bool:
@@ -178,6 +180,14 @@ def _differ(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) -> b
     ):
         return True
     return _is_part(site, one, other) or _is_part(site, other, one)
+
+
+def _differ_in_kind(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+    """Whether one of two tensors surely holds truth values and the other numbers, or one integers and the other not."""
+    a, b = site.tensor(one), site.tensor(other)
+    if a is None or b is None or 0 in (a.rank, b.rank):
+        return False
+    return bool(a.dtype and b.dtype) and a.dtype != b.dtype
 
 
 def _is_part(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
@@ -283,7 +293,7 @@ class _Merger:
             other = self._old(name)
         else:
             self.selector.note_bound(other)
-        self.selector.check_argument(name, [*value.leaves, *other.leaves], self.region[-1])
+        check_argument(self.site, name, [*value.leaves, *other.leaves], self.region[-1])
         pair = (other, value) if swap else (value, other)
         self.text += self.selector.assign(name, *pair)
 
@@ -314,9 +324,16 @@ def last_read(site: Site, name: str, before: Statement) -> cst.Name | None:
     row = site.span(before)[0]
     inside = [n for n in site.uses(name) if any(a is before for a in site.ancestors(n))]
     if inside and not site.is_store(inside[0]):
-        return inside[0]
+        return _with_value(site, inside[0])
     earlier = [n for n in site.uses(name) if site.span(n)[0] < row]
-    return earlier[-1] if earlier and not site.is_store(earlier[-1]) else None
+    return _with_value(site, earlier[-1]) if earlier and not site.is_store(earlier[-1]) else None
+
+
+def _with_value(site: Site, place: cst.Name) -> cst.Name:
+    """A place that reads a variable, or, where the analysis did not come by there, the last one at which it did."""
+    if site.value(place) is not None:
+        return place
+    return next((n for n in reversed(site.loads(place.value)) if site.value(n) is not None), place)
 
 
 def becomes_tensor(site: Site, node: cst.BaseExpression) -> bool:
