@@ -96,6 +96,8 @@ def _spell(site: Site, expression: cst.BaseExpression, depth: int) -> cst.BaseEx
             raise Refusal("the value is computed by an assignment expression or a yield")
         if isinstance(node, cst.Call) and is_in_place(node):
             raise Refusal(f"`{site.flat(node)}` changes a tensor on the way")
+        if isinstance(node, cst.Call) and changed_in_place(site, node) is not None:
+            raise Refusal(f"`{site.flat(node)}` changes an object on the way")
         if (
             isinstance(node, cst.Name)
             and node.value not in own

@@ -86,6 +86,9 @@ def callers(site: Site) -> list[Site]:
         raise Refusal(f"`{info.qualname}` is called from code that is not in view")
     name = info.owner or info.qualname
     mentioned = _check_mentions(site, info, name)
+    others = (places for key, places in site.machine.callers.items() if key != (site.module.path, info.start))
+    if any(not calls.keys().isdisjoint(places) for places in others):
+        raise Refusal(f"a call of `{info.qualname}` runs other functions as well")
     found = _seen_calls(site, info)
     accounted = sum(_mentions(name, s.text(n.func)) for s in found for n in [s.node] if isinstance(n, cst.Call))
     if mentioned - 1 > accounted:
