@@ -182,16 +182,16 @@ class Pair:
         answer = Judged(seed, self.trial.unsafe, "kept")
         _settle()
         new, made = _repaired(self.file, text, answer.unsafe)  # first: a run may change what the repair looks up
+        digest = content_digest(new.encode()) if new != text else ""
+        if digest and digest == self.trial.known.get(seed):
+            return None
         before = _run(self.file, text, None)
         if before.error or all(map(_raises, before.results[:-1])):
             answer.verdict, answer.detail = "invalid", before.error or NOTHING_RAN
             return answer
-        answer.codemods = [fix.codemod for fix in made]
         if new == text:
             return answer
-        answer.digest = content_digest(new.encode())
-        if answer.digest == self.trial.known.get(seed):
-            return None
+        answer.codemods, answer.digest = [fix.codemod for fix in made], digest
         said = {aspect for fix in made for aspect in fix.differs}
         after = _run(self.file, new, None)
         self._compare(answer, before, after, said, compiled=False)
