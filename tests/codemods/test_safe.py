@@ -421,27 +421,27 @@ f(torch.ones(2), [3, 2])
     Program(
         "a call runs more than one function",
         """
-def ask(weight):
-    return weight.grad
+class Given(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        weight = torch.ones_like(x, requires_grad=True)
+        return x * 2, weight
 
-@torch.compile
-def one(x: torch.Tensor):
-    return x * 2, ask(torch.ones_like(x, requires_grad=True))
+given = torch.compile(Given())
 
 @torch.compile
 def two(x: torch.Tensor):
     return x * 2
 
-for f in (one, two):
+for f in (given, two):
     f(torch.ones(2))
 """,
-        "f(torch.ones(2))",
+        "def forward(self, x: torch.Tensor):",
     ),
     Program(
         "arguments are gathered by a star",
         """
 def inner(x: torch.Tensor, other: torch.Tensor):
-    return torch.equal(x, other)
+    return x * other, torch.equal(input=x, other=other), torch.allclose(x, other)
 
 @torch.compile
 def f(*args):
@@ -551,7 +551,7 @@ def f(x: torch.Tensor, mask: torch.Tensor):
         return None
     return x
 
-f(torch.ones(2), torch.ones(2))
+f(*[torch.ones(2), torch.ones(2)])
 """,
         "if mask.any():",
     ),
@@ -567,7 +567,7 @@ def f(x: torch.Tensor, mask: torch.Tensor):
         )
     return x, mask
 
-f(torch.ones(2), torch.ones(2))
+f(*[torch.ones(2), torch.ones(2)])
 """,
         "if mask.all():",
     ),
@@ -580,7 +580,7 @@ def f(x: torch.Tensor):
         x = x + 1
     return x
 
-f(torch.ones(2))
+f(*[torch.ones(2)])
 """,
         "if x.sum() > 0 or note(x > 2).any():",
     ),
@@ -609,7 +609,7 @@ def f(x: torch.Tensor):
     x.add_(1)
     return x
 
-f(torch.ones(2))
+f(*[torch.ones(2)])
 """,
         "if x.sum() < 0:",
     ),
@@ -624,7 +624,7 @@ def f(x: torch.Tensor):
         x = halve(x)
     return x
 
-f(torch.ones(1, 2))
+f(*[torch.ones(1, 2)])
 """,
         "if x.sum() > 0:",
     ),
@@ -637,7 +637,7 @@ def f(x: torch.Tensor):
     z = 1.0 if x.sum() > 0 else y
     return y, z
 
-f(torch.ones(2))
+f(*[torch.ones(2)])
 """,
         "z = 1.0 if x.sum() > 0 else y",
     ),
@@ -647,13 +647,11 @@ f(torch.ones(2))
 @torch.compile
 def f(x: torch.Tensor):
     y = x > 0
-    if x.sum() > 0:
-        y = y.long() + 1
-    return y
+    return y.long() + 1 if x.sum() > 0 else y
 
-f(torch.ones(2))
+f(*[torch.ones(2)])
 """,
-        "if x.sum() > 0:",
+        "return y.long() + 1 if x.sum() > 0 else y",
     ),
     Program(
         "what `int` makes of a tensor of an unknown type",
@@ -663,6 +661,7 @@ def f(x: torch.Tensor, s: torch.Tensor):
     return x * int(s) + 0.5
 
 f(torch.ones(2), torch.tensor(2.5))
+f(torch.ones(2), torch.tensor(3))
 """,
         "return x * s.long() + 0.5",
     ),
@@ -671,11 +670,11 @@ f(torch.ones(2), torch.tensor(2.5))
         """
 @torch.compile
 def f(x: torch.Tensor):
-    axes = torch.arange(len(x)).tolist()
+    axes = torch.arange(end=len(x)).tolist()
     axes.append(0.5)
     return x * sum(axes)
 
-f(torch.ones(2))
+f(*[torch.ones(2)])
 """,
         "return x * sum(axes)",
     ),
@@ -687,9 +686,9 @@ def f(x: torch.Tensor):
     values = x.int().tolist()
     return torch.tensor(values[::-1])
 
-f(torch.ones(2))
+f(*[torch.ones(2)])
 """,
-        "return torch.tensor(values[::-1])",
+        "values = x.int().tolist()\nreturn torch.tensor(values[::-1])",
     ),
     Program(
         "the number of an expert is used as a number where the loop makes it one",
@@ -702,12 +701,13 @@ def experts(x, index, up):
     for e in hit:
         e = e[0]
         slot, rows = torch.where(mask[e])
-        out.index_add_(0, rows, (x[rows] @ up[e]).to(out.dtype))
+        state = torch.nn.functional.linear(x[rows], up[e])
+        out.index_add_(0, rows, state.to(out.dtype))
     return out
 
 experts(torch.ones(4, 2), torch.ones(4, 2, dtype=torch.long), torch.ones(3, 2, 2))
 """,
-        "for e in range(up.shape[0]):",
+        "state = torch.nn.functional.linear(x, up[e])",
     ),
     Program(
         "a round over the experts that were hit is counted",
@@ -723,7 +723,7 @@ def experts(x, index, up):
         out.index_add_(0, rows, (x[rows] @ up[e]).to(out.dtype))
     return out
 
-experts(torch.ones(4, 2), torch.ones(4, 2, dtype=torch.long), torch.ones(3, 2, 2))
+experts(*[torch.ones(4, 2), torch.ones(4, 2, dtype=torch.long), torch.ones(3, 2, 2)])
 """,
         "for e in torch.greater(mask.sum(dim=(-1, -2)), 0).nonzero():",
     ),
@@ -753,7 +753,7 @@ def f(x: torch.Tensor, padding: torch.Tensor):
     kept = prepare(padding)
     return x if kept is None else x * kept
 
-f(torch.ones(3), torch.zeros(3))
+f(*[torch.ones(3), torch.zeros(3)])
 """,
         "if padding is not None and (padding == 2).any():",
     ),
@@ -770,7 +770,7 @@ def f(x: torch.Tensor, padding: torch.Tensor):
     kept = prepare(padding)
     return x if kept is None else x * kept
 
-f(torch.ones(3), torch.ones(3))
+f(*[torch.ones(3), torch.ones(3)])
 """,
         "if padding is not None and (padding == 0).any():",
     ),
@@ -791,7 +791,7 @@ def f(x: torch.Tensor):
 
 f(torch.tensor(1))
 """,
-        "if x in STOP:",
+        "def f(x: torch.Tensor):\nbox = Box()",
     ),
     Program(
         "the fake of an operator needs what a list holds",
@@ -808,7 +808,7 @@ def f(x: torch.Tensor):
 
 f(torch.ones(2, 2))
 """,
-        "if row.sum() < 0:",
+        "def f(x: torch.Tensor):\nkept = []",
     ),
     Program(
         "a result of an operator may be a view of what it is given",
@@ -828,9 +828,9 @@ def f(x: torch.Tensor):
             SEEN.append(1)
     return y, x
 
-f(torch.ones(2))
+f(*[torch.ones(2)])
 """,
-        "if x.sum() > 0:",
+        "def f(x: torch.Tensor):\ny = x.detach()",
     ),
     Program(
         "what grows each round grows under a test",
@@ -863,7 +863,7 @@ def f(x: torch.Tensor):
 
 f(torch.ones(2))
 """,
-        "box.start = time.time()",
+        "box = types.SimpleNamespace()\nbox.start = time.time()",
     ),
 )
 
