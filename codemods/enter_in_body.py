@@ -52,7 +52,6 @@ import torch
 
 modes = ["train"]
 
-
 class exploration(contextlib.ContextDecorator):
     def __init__(self, mode):
         self.mode = mode
@@ -65,7 +64,6 @@ class exploration(contextlib.ContextDecorator):
         modes.pop()
         return False
 
-
 @exploration("sure")
 def act(x):
     \"\"\"What to do.\"\"\"
@@ -73,7 +71,6 @@ def act(x):
     if modes[-1] == "sure":
         return x * 2
     return x * 3
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -84,7 +81,6 @@ import torch
 
 modes = ["train"]
 
-
 class exploration(contextlib.ContextDecorator):
     def __init__(self, mode):
         self.mode = mode
@@ -97,7 +93,6 @@ class exploration(contextlib.ContextDecorator):
         modes.pop()
         return False
 
-
 def act(x):
     \"\"\"What to do.\"\"\"
     # the mode decides
@@ -105,7 +100,6 @@ def act(x):
         if modes[-1] == "sure":
             return x * 2
         return x * 3
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -118,7 +112,6 @@ import torch
 
 level = 2
 
-
 class scaled(contextlib.ContextDecorator):
     def __init__(self, by):
         self.by = by
@@ -129,11 +122,9 @@ class scaled(contextlib.ContextDecorator):
     def __exit__(self, *exc):
         return False
 
-
 @scaled(level)
 def act(x):
     return x * 2
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -144,7 +135,6 @@ import torch
 
 level = 2
 
-
 class scaled(contextlib.ContextDecorator):
     def __init__(self, by):
         self.by = by
@@ -155,11 +145,9 @@ class scaled(contextlib.ContextDecorator):
     def __exit__(self, *exc):
         return False
 
-
 def act(x):
     with scaled(level):
         return x * 2
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -238,7 +226,6 @@ import contextlib
 
 import torch
 
-
 class counted(contextlib.ContextDecorator):
     def __enter__(self):
         return self
@@ -246,14 +233,11 @@ class counted(contextlib.ContextDecorator):
     def __exit__(self, *exc):
         return False
 
-
 counting = counted()
-
 
 @counting
 def act(x):
     return x * 2
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -265,10 +249,8 @@ import contextlib
 
 import torch
 
-
 def noted(function):
     return function
-
 
 class quiet(contextlib.ContextDecorator):
     def __enter__(self):
@@ -277,21 +259,17 @@ class quiet(contextlib.ContextDecorator):
     def __exit__(self, *exc):
         return False
 
-
 @quiet()
 @noted
 def decorated(x):
     return x * 2
 
-
 @quiet()
 def short(x): return x * 2
-
 
 @quiet()
 def told(x):
     """Does nothing."""
-
 
 torch.compile(decorated)(torch.ones(2))
 torch.compile(short)(torch.ones(2))

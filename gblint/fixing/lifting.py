@@ -48,11 +48,11 @@ def lift(site: Site, wanted: list[tuple[cst.BaseExpression, str]], write: Callab
     values: list[Value] = []
     for expression, name in wanted:
         stay_in_the_open(site, expression)
-        _check_changes(site, expression)
         taken = name in (v.name for v in values)
         kept = _is_own(site, expression, name) and not taken
         fresh = name if kept else site.fresh(f"{name}_{len(values) + 1}" if taken else name)
         values.append(Value(spelled(site, expression), fresh))
+        _check_changes(site, expression)
     return Lifted([v.name for v in values], _pass(site, values, write, 0))
 
 
