@@ -15,6 +15,8 @@ Instead:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
 from gblint.codemod_api import (
@@ -273,7 +275,7 @@ f(torch.ones(2))
         return call
 
     def _lifted(self, site: Site, expression: cst.BaseExpression, depth: int) -> tuple[list[Edit], str]:
-        write = str
+        write: Callable[[str], str] = str
         if site.finding.name == "branch-on-tensor" and depth == 0:
             require(_only_tested(site, expression), "an `and` or `or` gives the value itself, not only its truth")
             write = _truth

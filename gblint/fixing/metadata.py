@@ -85,15 +85,12 @@ class Metadata:
         return "".join(steps) + f"return {result}\n"
 
     def _check_parts(self, statement: Statement, needed: set[str]) -> None:
-        """Refuse where a part of an object that the fake needs, which is no tensor, is set."""
+        """Refuse where an object that the fake needs, which is no tensor, is changed."""
         for node in walk_scope([statement]):
-            target = node.target if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign) else None
-            base = target.value if isinstance(target, cst.Attribute | cst.Subscript) else None
-            if isinstance(base, cst.Name) and base.value in needed and self.site.tensor(base) is None:
-                raise Refusal(f"the shape of `{_short(self.site, target)}` cannot be told")
-            grown = changed_in_place(self.site, node) if isinstance(node, cst.Call) else None
-            if grown is not None and grown.value in needed and self.site.tensor(grown) is None:
-                raise Refusal(f"what `{grown.value}` holds cannot be told without contents")
+            whole = isinstance(node, cst.AugAssign) and isinstance(node.target, cst.Name)
+            changed = None if whole else changed_in_place(self.site, node)
+            if changed is not None and changed.value in needed and self.site.tensor(changed) is None:
+                raise Refusal(f"what `{changed.value}` holds cannot be told without contents")
 
     def _globals(self, names: set[str]) -> set[str]:
         return {n for n in names if not self.site.binds(n)}
