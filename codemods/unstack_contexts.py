@@ -4,7 +4,8 @@ What it does:
     Replaces `with contextlib.ExitStack() as stack:` and the calls of `stack.enter_context` that its block starts with
     by one `with` statement over the managers.
 Applicability:
-    Safe: the managers are made, entered and left in the same order, with an error in the block as well.
+    Safe: the managers are made, entered and left in the same order, with an error in the block as well. Unsafe where
+    a manager may swallow errors: those that Dynamo itself meets in the block are not swallowed.
 Preconditions:
     The stack is used in nothing but those calls, which come first in the block and stand under no condition. The
     methods that enter and leave a manager of the project have no decorator, at which Dynamo may break.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, is_decorated, require
+from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, is_decorated, require, swallows
 
 
 class UnstackContexts(Codemod):
@@ -157,18 +158,25 @@ passed_on(torch.ones(2), len)
             return None
         lines = [s for s in block.body.body if isinstance(s, cst.SimpleStatementLine | cst.BaseCompoundStatement)]
         items: list[str] = []
+        entered: list[cst.BaseExpression] = []
         for line in lines:
-            text = self._entered(site, line, target.value)
-            if not text:
+            call = self._call(site, line, target.value)
+            text = self._item(site, line, call) if call is not None else ""
+            if call is None or not text:
                 break
             items.append(text)
+            entered.append(call.args[0].value)
         rest = lines[len(items) :]
         require(items and len(site.loads(target.value)) == len(items), f"`{target.value}` is used in other ways too")
         require(rest, "the block does nothing but enter")
         head = f"with {', '.join(items)}:"
         require(len(site.indent(block)) + len(head) <= 88, "the managers do not fit on one line")
         text = f"{head}\n{site.body_text(rest, site.step)}"
-        return Repair("safe", "enter the managers by `with`", [site.replace_lines(block, block, text)])
+        swallowed = any(swallows(site, item) for item in entered)
+        message = "enter the managers by `with`" + (
+            "; an error that Dynamo meets is not swallowed" if swallowed else ""
+        )
+        return Repair("unsafe" if swallowed else "safe", message, [site.replace_lines(block, block, text)])
 
     def _stack(self, site: Site) -> cst.With | None:
         for above in site.ancestors(site.node):
@@ -176,22 +184,25 @@ passed_on(torch.ones(2), len)
                 return above
         return None
 
-    def _entered(self, site: Site, line: cst.CSTNode, stack: str) -> str:
-        """The item of a `with` that does what a line does; "" if the line is no call of `enter_context`."""
+    def _call(self, site: Site, line: cst.CSTNode, stack: str) -> cst.Call | None:
+        """The call of `enter_context` that a line is, with its result bound or not."""
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
-            return ""
+            return None
         (small,) = line.body
         if not isinstance(small, cst.Expr | cst.Assign) or not isinstance(small.value, cst.Call):
-            return ""
+            return None
         call = small.value
-        if site.text(call.func) != f"{stack}.enter_context" or len(call.args) != 1:
-            return ""
+        return call if site.text(call.func) == f"{stack}.enter_context" and len(call.args) == 1 else None
+
+    def _item(self, site: Site, line: cst.CSTNode, call: cst.Call) -> str:
+        """The item of a `with` that does what a line with such a call does; "" if there is none."""
+        small = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
         entered = call.args[0].value
         require(
             not is_decorated(site, entered, "__enter__", "__exit__"), f"`{site.flat(entered)}` has a decorated method"
         )
         text = site.flat(entered)
-        if isinstance(small, cst.Expr):
+        if not isinstance(small, cst.Assign):
             return text
         target = small.targets[0].target
         return f"{text} as {site.text(target)}" if len(small.targets) == 1 and isinstance(target, cst.Name) else ""

@@ -56,7 +56,16 @@ from gblint.fixing.masked import Selection, Sink, bound_to, mask_of, negates, se
 from gblint.fixing.opaque import doubt
 from gblint.fixing.outline import outline
 from gblint.fixing.owned import is_own, may_change, only_read
-from gblint.fixing.places import callers, class_site, function_info, is_decorated, method, own_class, seen_callers
+from gblint.fixing.places import (
+    callers,
+    class_site,
+    function_info,
+    is_decorated,
+    method,
+    own_class,
+    seen_callers,
+    swallows,
+)
 from gblint.fixing.purity import changed_in_place, changed_names, changes_state, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, may_go, only_reports, reports, with_neighbours
 from gblint.fixing.routing import Routing
@@ -118,7 +127,8 @@ __all__ = [
     "only", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner",
     "parts_of", "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced",
     "reports", "require", "returned", "run_always", "same_form", "seen_callers", "selected_by", "selecting",
-    "selector_of", "stays_in_lines", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk", "walk_scope",
+    "selector_of", "stays_in_lines", "swallows", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk",
+    "walk_scope",
     "width_of", "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped",
 ]  # fmt: skip
 

@@ -5,6 +5,7 @@ The nearest file found upwards from a source file holds for it, as a whole: sett
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -361,11 +362,7 @@ def _defaults(root: Path) -> Config:
 
 def _in_folder(folder: Path) -> Config | None:
     for name in ("gblint.toml", "pyproject.toml"):
-        path = folder / name
-        try:
-            exists = path.is_file()
-        except OSError:  # a folder above that may not be entered has no say
-            continue
-        if exists and (config := read_config(path)):
+        path = f"{folder}{os.sep}{name}"  # as text: this is asked of every folder
+        if os.path.isfile(path) and (config := read_config(Path(path))):
             return config
     return None

@@ -129,7 +129,7 @@ def _rules_above(top: Path) -> Rules:
     rules: Rules = ()
     for folder in top.parents:
         rules = (*rules, *_ignore_rules(str(folder)))
-        if _exists(folder / ".git"):
+        if os.path.exists(folder / ".git"):
             # What is named on the command line is wanted, even if the repository ignores it.
             return () if _ignored(str(top), True, rules) else rules
     return ()
@@ -293,7 +293,7 @@ def extent(folder: Path, given: Path) -> Extent:
 @cache
 def package_top(folder: Path) -> Path | None:
     """The outermost package that a folder is or is in, None if it is in none."""
-    if not _exists(folder / "__init__.py"):
+    if not os.path.exists(f"{folder}{os.sep}__init__.py"):
         return None
     return package_top(folder.parent) or folder
 
@@ -309,12 +309,17 @@ def project_root(folder: Path) -> Path | None:
 
 @cache
 def _marked(folder: Path, kind: int) -> Path | None:
-    if any(_exists(folder / marker) for marker in MARKERS[kind]):
+    if any(os.path.exists(f"{folder}{os.sep}{marker}") for marker in MARKERS[kind]):
         return folder
     # A home folder under version control, or the file system, is not one project.
-    if folder.parent == folder or folder.parent in (Path.home(), folder.parent.parent):
+    if folder.parent == folder or folder.parent in (_home(), folder.parent.parent):
         return None
     return _marked(folder.parent, kind)
+
+
+@cache
+def _home() -> Path:
+    return Path.home()
 
 
 def forget() -> None:
@@ -323,13 +328,7 @@ def forget() -> None:
     extent.cache_clear()
     package_top.cache_clear()
     _marked.cache_clear()
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a folder that may not be entered
-        return False
+    _home.cache_clear()
 
 
 def load_project(root: Path, extents: Iterable[Extent], report_files: Iterable[Path]) -> Project:

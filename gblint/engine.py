@@ -62,7 +62,7 @@ class Engine:
         self.cache = IndexCache(cache_dir) if cache_dir is not None else None
         with CLOCK.stage("index the project"):
             self.project = Project(project_files, [Path(p) for p in settings.search_paths], self.cache, overlay)
-            self.infos = [self.project.info(path) for path in _told(self.project.files, progress)]
+            self.infos = list(_told(self.project.infos(self.project.files), len(self.project.files), progress))
         self.worker = Worker(self.project, settings)
 
     def analyze(self, report_files: list[Path], progress: Progress | None) -> Analysis:
@@ -134,18 +134,14 @@ class Engine:
                 continue
             if mode == "all":
                 plans.append(Plan(info, "all"))
-            elif (
-                (mode == "modules" or (_home(info) not in by_script and not self.settings.roots))
-                and info.classes
-                and _may_hold_modules(info)
-            ):
+            elif (mode == "modules" or (_home(info) not in by_script and not self.settings.roots)) and info.derived:
                 plans.append(Plan(info, "modules"))
         return plans
 
     def _run(self, plans: list[Plan], progress: Progress | None, done: int, total: int) -> list[UnitResult]:
         worker = self.worker
         with CLOCK.stage("look into the cache"):
-            results: list[UnitResult | None] = [worker.cached(plan) for plan in plans]
+            results = list(worker.from_cache(plans))
         missing = [n for n, r in enumerate(results) if r is None]
         CLOCK.kept += len(plans) - len(missing)
         with CLOCK.stage("follow calls from roots"):
@@ -177,11 +173,11 @@ class Engine:
             if info.path not in wanted:
                 continue
             folder = os.path.dirname(info.path)
-            for binding in (b for bindings in info.bindings.values() for b in bindings):
-                if binding.kind != "import" or binding.guard or not binding.target:
+            for target, attribute, always in info.imports:
+                if not always or not target:
                     continue
-                head = binding.target.partition(".")[0]
-                if head not in missing and not reaches(binding.target, binding.attr, folder):
+                head = target.partition(".")[0]
+                if head not in missing and not reaches(target, attribute, folder):
                     missing.add(head)  # to look for it from every other folder as well would cost most of all
         return missing
 
@@ -193,12 +189,12 @@ class Engine:
         ]
 
 
-def _told(files: list[str], progress: Progress | None) -> Iterator[str]:
-    """The files, one after the other, with a word on how far it has got."""
-    for count, path in enumerate(files, 1):
-        yield path
+def _told(infos: Iterator[ModuleInfo], total: int, progress: Progress | None) -> Iterator[ModuleInfo]:
+    """The indexes, one after the other, with a word on how far it has got."""
+    for count, info in enumerate(infos, 1):
+        yield info
         if progress is not None and count % INDEXED == 0:
-            progress(count, len(files), path)
+            progress(count, total, info.path)
 
 
 def _home(info: ModuleInfo) -> str:
@@ -216,8 +212,3 @@ def _home_of(path: str, name: str) -> str:
     for _ in range(depth + 1):
         folder = os.path.dirname(folder)
     return os.path.join(folder, top)
-
-
-def _may_hold_modules(info: ModuleInfo) -> bool:
-    """False if no class of the file can be an nn.Module: none has bases."""
-    return any(c.bases for c in info.classes.values())

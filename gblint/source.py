@@ -70,6 +70,11 @@ def raw_bytes(path: str | Path, limit: int = SIZE_LIMIT) -> bytes:
         raise SourceError("unreadable", f"cannot be read: {reason}") from error
 
 
+def rows_of(text: str) -> list[str]:
+    """The rows of a text, without their ends; one more after the last end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
 def decode(data: bytes) -> Source:
     """Decode source by byte order mark and coding line (PEP 263), UTF-8 otherwise; raises SourceError."""
     bom = data.startswith(codecs.BOM_UTF8)

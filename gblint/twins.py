@@ -49,7 +49,7 @@ def _may_be_spare(info: ModuleInfo) -> bool:
 
 def _derived(info: ModuleInfo) -> list[str]:
     """The classes that may be modules of torch."""
-    return [name for name, cls in info.classes.items() if cls.bases and "." not in name]
+    return [name for name in info.derived if "." not in name]
 
 
 def _all_repeated(info: ModuleInfo, beside: dict[str, list[ModuleInfo]]) -> bool:
@@ -70,12 +70,10 @@ def _importers(infos: list[ModuleInfo], packages: set[str]) -> dict[str, set[str
 def _imports(info: ModuleInfo, packages: set[str] | None = None) -> set[str]:
     """Dotted names that may be modules; packages: those whose modules are of interest, None for all."""
     names = {*info.stars, *info.nested_imports}
-    for bindings in info.bindings.values():
-        for binding in bindings:
-            if binding.kind == "import":
-                names.add(binding.target)
-                if packages is None or binding.target in packages:
-                    names.add(f"{binding.target}.{binding.attr}")
+    for target, attribute, _ in info.imports:
+        names.add(target)
+        if packages is None or target in packages:
+            names.add(f"{target}.{attribute}")
     if info.lazy:
         names.update(f"{info.name}.{below}" for below in info.lazy.values())
     return names

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from gblint.findings.finding import Finding, Spot
-from gblint.index.cache import content_digest
+from gblint.index.cache import batches, content_digest
 
 if TYPE_CHECKING:
     from gblint.analysis import Settings
@@ -75,6 +75,13 @@ class Worker:
         self._key = settings_key(settings) if project.cache is not None else ""
 
     # -- cache -----------------------------------------------------------------------------------------------------
+
+    def from_cache(self, plans: list[Plan]) -> Iterator[UnitResult | None]:
+        """What `cached` says of each."""
+        for some in batches(plans):
+            if self.project.cache is not None:
+                self.project.cache.expect(results=map(self.unit_key, some))
+            yield from map(self.cached, some)
 
     def cached(self, plan: Plan) -> UnitResult | None:
         """The result of an earlier run, if nothing it rests on has changed."""

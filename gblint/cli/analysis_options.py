@@ -27,7 +27,6 @@ from gblint.cli.options import (
 from gblint.discovery import absolute
 from gblint.errors import GblintError
 from gblint.findings.selection import Layer
-from gblint.notebook import NotebookError, is_notebook, python_of
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -123,8 +122,10 @@ def options_of(
 def _stdin(stands_for: Path | None) -> bytes:
     """What is on standard input: of a notebook its code. Raises GblintError for what is no notebook."""
     data = sys.stdin.buffer.read()
-    if stands_for is None or not is_notebook(str(stands_for)):
+    if stands_for is None or stands_for.suffix != ".ipynb":
         return data
+    from gblint.notebook import NotebookError, python_of
+
     try:
         return python_of(data)
     except NotebookError as error:

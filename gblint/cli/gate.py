@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -15,9 +15,10 @@ from gblint.cli.main import print_out, warn
 from gblint.cli.progress import progress_bar
 from gblint.discovery import absolute
 from gblint.findings.finding import Finding
-from gblint.gate import baseline as baselines
-from gblint.gate.baseline import Baseline
 from gblint.report.style import plural, shown
+
+if TYPE_CHECKING:
+    from gblint.gate.baseline import Updated
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _NOQA = "--add-noqa"
@@ -139,9 +140,11 @@ class Gate(msgspec.Struct, frozen=True):
             if path is None:
                 new += mine
                 continue
+            from gblint.gate.baseline import Baseline, update
+
             baseline = Baseline.read(path, missing_ok=self.update)
             if self.update:
-                _tell(baselines.update(outcome, baseline, files, wants, self.accept_new), quiet)
+                _tell(update(outcome, baseline, files, wants, self.accept_new), quiet)
             outcome.stale += baseline.stale(outcome, files, wants)
             new += baseline.new(mine)
         return new
@@ -171,7 +174,7 @@ class Gate(msgspec.Struct, frozen=True):
             click.echo(f"gblint: put {rows} in {files}, for {plural(len(done.findings), 'finding')}", err=True)
 
 
-def _tell(done: baselines.Updated, quiet: bool) -> None:
+def _tell(done: Updated, quiet: bool) -> None:
     name = shown(str(done.path))
     if done.refused:
         count = plural(done.refused, "graph break is", "graph breaks are")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
+import libcst.matchers as m
 
 from gblint.fixing.site import Refusal, Site
 from gblint.interpreter.functions import chunk_of
@@ -60,6 +61,27 @@ def is_decorated(site: Site, node: cst.BaseExpression, *names: str) -> bool:
         if known is not None and any(known.module.functions[index].decorators for index in found):
             return True
     return False
+
+
+def swallows(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether a context manager may swallow errors: `contextlib.suppress`, and what gives anything but False or None
+    where it is left."""
+    if site.callee(node) == "contextlib.suppress":
+        return True
+    value = site.value(node)
+    for one in members(value) if value is not None else ():
+        known = one.cls if isinstance(one, Instance) else None
+        if known is None or "__exit__" not in known.info.methods:
+            continue
+        left = known.module.functions[known.info.methods["__exit__"]]
+        tree = at(site, known.module, left.start, left.end).node
+        if any(not _is_falsy(found.value) for found in m.findall(tree, m.Return())):
+            return True
+    return False
+
+
+def _is_falsy(value: cst.CSTNode | None) -> bool:
+    return value is None or (isinstance(value, cst.Name) and value.value in ("None", "False"))
 
 
 def function_info(site: Site) -> FunctionInfo | None:

@@ -120,7 +120,7 @@ class Site:
         method of a tensor "torch.Tensor.item"; "" if it is none or unknown."""
         value = self.value(node)
         if isinstance(value, External):
-            return self.knowledge.canonical(value.dotted)
+            return "" if self._unbound(node) else self.knowledge.canonical(value.dotted)
         if isinstance(node, cst.Call):
             return ""
         if isinstance(node, cst.Attribute) and self.value(node.value) is not None:
@@ -132,6 +132,12 @@ class Site:
             return ""
         base = imports.meaning(self.module, head)
         return self.knowledge.canonical(f"{base}.{rest}" if rest else base) if base else ""
+
+    def _unbound(self, node: cst.CSTNode) -> bool:
+        """Whether an expression starts with a variable that is bound further on only: reading it is an error."""
+        head = _dotted_text(node).partition(".")[0]
+        first = next(iter(self.stores(head)), None)
+        return first is not None and self.span(first) > self.span(node)
 
     def callee(self, node: cst.CSTNode) -> str:
         """As `dotted`, of what a call calls; "" for anything that is no call, and for a method called through the class

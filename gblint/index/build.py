@@ -12,7 +12,7 @@ from gblint.collector import collector_off
 from gblint.index.compiling import torch_use
 from gblint.index.imports import imported, mentioned
 from gblint.index.lazy import lazy_folder, lazy_names
-from gblint.index.model import Binding, ClassInfo, FunctionInfo, ModuleInfo
+from gblint.index.model import Binding, ClassInfo, FunctionInfo, ModuleInfo, empty_index, guard_rank
 from gblint.index.suppressions import find_suppressions
 from gblint.index.walk import called_names, dotted, literal, statements, walk, walk_scope
 
@@ -34,12 +34,6 @@ _NEWER = (
     ((3, 13), re.compile(r"^\s*(?:async\s+)?(?:def|class|type)\s+\w+\s*\[[^\]]*=")),
     ((3, 14), re.compile(r"^\s*except\*?\s+[\w.]+\s*,|(?<!['\"\w])[tT][rR]?['\"]")),
 )
-_RANKS = {"": 0, "then": 0, "else": 1, "except": 2, "typing": 3}
-
-
-def guard_rank(guard: str) -> int:
-    """How readily a binding under this guard is believed to be the one that counts, 0 first."""
-    return _RANKS.get(guard, 1)
 
 
 def build_index(text: str, path: str, name: str, package: str, digest: str) -> ModuleInfo:
@@ -63,11 +57,6 @@ def build_index(text: str, path: str, name: str, package: str, digest: str) -> M
     except ValueError as error:
         return _failed(info, str(error))
     return info
-
-
-def empty_index(name: str, package: str, path: str, digest: str) -> ModuleInfo:
-    """An index that knows nothing yet, with containers of its own."""
-    return ModuleInfo(name, package, path, digest, 0, {}, [], [], {}, [], [], [], [])
 
 
 def parse(text: str) -> ast.Module:
@@ -113,7 +102,10 @@ class _Builder:
         info = self.info
         info.rows = len(self.lines) - (self.lines[-1] == "")
         self._block(tree.body, "", None, info.bindings)
-        info.statements = [(_start(node), node.end_lineno or node.lineno, _kind(node)) for node in tree.body]
+        info.defined.statements = [(_start(node), node.end_lineno or node.lineno, _kind(node)) for node in tree.body]
+        imports = (b for found in info.bindings.values() for b in found if b.kind == "import")
+        info.imports = sorted({(b.target, b.attr, not b.guard) for b in imports})
+        info.derived = [name for name, described in info.classes.items() if described.bases]
         info.is_script = bool(_MAIN.search(self.text)) or _acts(tree.body)
         info.nested_imports = mentioned(self.text, info.package)
         info.given = tuple(given for node in tree.body for given in _given(node))
@@ -126,7 +118,7 @@ class _Builder:
             declared = (node.names for node in statements(tree.body) if isinstance(node, ast.Global))
             info.globals_written = tuple(sorted({name for names in declared for name in names}))
         if "__all__" in text:
-            info.exports = _exports(tree.body)
+            info.defined.exports = _exports(tree.body)
         if any(hint in text for hint in _LAZY_HINTS):
             info.lazy = lazy_names(tree.body)
             info.lazy_folder = lazy_folder(tree.body)

@@ -14,14 +14,17 @@ import os
 import sqlite3
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 import gblint
-from gblint.index.model import ModuleInfo
+from gblint.index.model import ModuleInfo, packed
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS files (
@@ -34,15 +37,23 @@ _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of gblint; it can
 _SIZE_LIMIT = 512 * 1024 * 1024
 _KEPT_VERSIONS_SECONDS = 7 * 24 * 3600
 _BUSY_SECONDS = 2.0
+_AT_ONCE = 500  # keys in one question to the database
 # A file changed so shortly before it was read could change again without its time stamp showing it.
 _RACY_NS = 2_000_000_000
 
+_Item = TypeVar("_Item")
 _Stat = tuple[int, int, int]
 Fresh = tuple[dict[str, tuple[int, int, int, str]], dict[str, bytes]]  # of files: by path; indexes: by key
 _DECODER = msgspec.msgpack.Decoder(ModuleInfo)
 _ENCODER = msgspec.msgpack.Encoder()
 _SEAL = 16  # bytes
 _ABANDONED: list[sqlite3.Connection] = []
+
+
+def batches(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """Items, as many at a time as are read from a cache at once."""
+    rest = iter(items)
+    return iter(lambda: list(islice(rest, _AT_ONCE)), [])
 
 
 def content_digest(data: bytes) -> str:
@@ -100,9 +111,19 @@ class IndexCache:
         self._connection: sqlite3.Connection | None = None
         self._known: dict[str, tuple[_Stat, str]] | None = None
         self._stats: dict[str, _Stat | None] = {}
+        self._ahead: dict[tuple[str, str], bytes | None] = {}
         self._new_files: dict[str, tuple[int, int, int, str]] = {}
         self._new_indexes: dict[str, bytes] = {}
         self._new_results: dict[str, bytes] = {}
+
+    def expect(self, indexes: Iterable[tuple[str, str, str]] = (), results: Iterable[str] = ()) -> None:
+        """Read what is going to be asked for: thousands of rows at once cost a third of what they cost one by one.
+
+        indexes: what `load` will be called with; results: what `get` will be called with. What is asked for and not
+        taken stays in memory.
+        """
+        self._read_ahead("indexes", [_index_key(*names) for names in indexes])
+        self._read_ahead("results", [_printable(key) for key in results])
 
     def digest(self, path: str) -> str:
         """Digest of a file whose size and time stamps have not changed since it was last hashed, else ""."""
@@ -135,7 +156,7 @@ class IndexCache:
         """Keep an index for the next run."""
         self._check_process()
         with suppress(UnicodeError):  # a name with a lone surrogate has no place in a file
-            self._new_indexes[_index_key(info.digest, info.name, info.package)] = _ENCODER.encode(info)
+            self._new_indexes[_index_key(info.digest, info.name, info.package)] = _ENCODER.encode(packed(info))
 
     def get(self, key: str) -> bytes | None:
         """A result put in an earlier run, or in this one."""
@@ -194,7 +215,21 @@ class IndexCache:
             self._connection.close()
             self._connection = None
 
+    def _read_ahead(self, table: str, keys: list[str]) -> None:
+        try:
+            connection = self._open()
+            if connection is None:
+                return
+            for some in batches(keys):
+                marks = ", ".join("?" * len(some))
+                rows = connection.execute(f"SELECT key, blob FROM {table} WHERE key IN ({marks})", some)
+                self._ahead.update(((table, key), _opened(table, key, blob)) for key, blob in rows)
+        except sqlite3.Error as error:
+            self._give_up(error)
+
     def _select(self, table: str, key: str) -> bytes | None:
+        if (table, key) in self._ahead:
+            return self._ahead.pop((table, key))
         try:
             connection = self._open()
             if connection is None:

@@ -97,17 +97,32 @@ class Suppression(msgspec.Struct, array_like=True, gc=False):
     form: str
 
 
+class Definitions(msgspec.Struct, array_like=True):
+    """What a file defines, by name.
+
+    statements: spans of all top-level statements, in order: (start, end, kind) with kind "def", "class", "import",
+        "code"; used when the module itself is executed (a script).
+    exports: literal __all__ if there is one, else None.
+    """
+
+    bindings: dict[str, list[Binding]]
+    functions: list[FunctionInfo]
+    classes: dict[str, ClassInfo]
+    statements: list[tuple[int, int, str]]
+    exports: list[str] | None = None
+
+
 class ModuleInfo(msgspec.Struct, array_like=True):
     """The index of one file.
 
     name: dotted module name; package: dotted package that relative imports start from.
-    statements: spans of all top-level statements, in order: (start, end, kind) with kind "def", "class", "import",
-        "code"; used when the module itself is executed (a script).
+    definitions: packed as long as nobody has asked for them, which for most files nobody does.
+    imports: what import statements at module level bind names to, without double ones: (module, attribute, whether
+        it is imported in any case). derived: the classes that have bases.
     is_script: it has top-level code that does more than define names (calls, loops, `if __name__ == "__main__"`).
     torch_settings: torch attributes and config entries set anywhere, as (dotted name, source text, row):
         ("torch._dynamo.config.capture_scalar_outputs", "True", 7); of a set one entry for each element.
-    yields: always False for a module; error: syntax error message with row, when it could not be parsed ("" if fine).
-    exports: literal __all__ if there is one, else None.
+    error: syntax error message with row, when it could not be parsed ("" if fine).
     lazy: public name → submodule for packages that import lazily (`_import_structure` dicts, `__getattr__` tables,
         `define_import_structure(...)` packages leave it empty and the resolver looks into submodules).
     """
@@ -117,11 +132,8 @@ class ModuleInfo(msgspec.Struct, array_like=True):
     path: str
     digest: str
     rows: int
-    bindings: dict[str, list[Binding]]
+    definitions: Definitions | bytes
     stars: list[str]
-    functions: list[FunctionInfo]
-    classes: dict[str, ClassInfo]
-    statements: list[tuple[int, int, str]]
     compile_sites: list[CompileSite]
     suppressions: list[Suppression]
     torch_settings: list[tuple[str, str, int]]
@@ -129,7 +141,6 @@ class ModuleInfo(msgspec.Struct, array_like=True):
     imports_torch: bool = False
     error: str = ""
     error_row: int = 0
-    exports: list[str] | None = None
     lazy: dict[str, str] = {}
     error_column: int = 0  # 1-based, 0 if unknown
     error_kind: str = ""  # a Diagnostic kind: "invalid-syntax", "unreadable", "bad-encoding", "too-large"
@@ -141,3 +152,54 @@ class ModuleInfo(msgspec.Struct, array_like=True):
     lazy_folder: str = ""
     # dotted names that may be modules, from imports in functions and from `import a.b`
     nested_imports: tuple[str, ...] = ()
+    imports: list[tuple[str, str, bool]] = []
+    derived: list[str] = []
+
+    @property
+    def defined(self) -> Definitions:
+        """What the file defines."""
+        if isinstance(self.definitions, bytes):
+            self.definitions = _UNPACK.decode(self.definitions)
+        return self.definitions
+
+    @property
+    def bindings(self) -> dict[str, list[Binding]]:
+        return self.defined.bindings
+
+    @property
+    def functions(self) -> list[FunctionInfo]:
+        return self.defined.functions
+
+    @property
+    def classes(self) -> dict[str, ClassInfo]:
+        return self.defined.classes
+
+    @property
+    def statements(self) -> list[tuple[int, int, str]]:
+        return self.defined.statements
+
+    @property
+    def exports(self) -> list[str] | None:
+        return self.defined.exports
+
+
+_UNPACK = msgspec.msgpack.Decoder(Definitions)
+_PACK = msgspec.msgpack.Encoder()
+
+
+def packed(info: ModuleInfo) -> ModuleInfo:
+    """The same index as it is written down: what it defines in one piece."""
+    return msgspec.structs.replace(info, definitions=_PACK.encode(info.defined))
+
+
+_RANKS = {"": 0, "then": 0, "else": 1, "except": 2, "typing": 3}
+
+
+def guard_rank(guard: str) -> int:
+    """How readily a binding under this guard is believed to be the one that counts, 0 first."""
+    return _RANKS.get(guard, 1)
+
+
+def empty_index(name: str, package: str, path: str, digest: str) -> ModuleInfo:
+    """An index that knows nothing yet, with containers of its own."""
+    return ModuleInfo(name, package, path, digest, 0, Definitions({}, [], {}, []), [], [], [], [])

@@ -14,12 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from gblint.index.build import build_index, empty_index, guard_rank
-from gblint.index.cache import IndexCache, content_digest
+from gblint.index.cache import IndexCache, batches, content_digest
 from gblint.index.layout import Layout, is_foreign
 from gblint.index.lazy import exported_names
-from gblint.index.model import Binding, ModuleInfo
-from gblint.source import SourceError, decode, read_bytes
+from gblint.index.model import Binding, ModuleInfo, empty_index, guard_rank
+from gblint.source import SourceError, decode, read_bytes, rows_of
 
 _DECODED_FILES = 64
 _DEPTH = 40  # imports followed in a row before a name is given up
@@ -94,33 +93,40 @@ class Project:
         self._exports: dict[str, dict[str, str]] = {}
         self._recorders: list[Dependencies] = []
 
-    def info(self, path: str | Path) -> ModuleInfo:
+    def infos(self, files: Iterable[str]) -> Iterator[ModuleInfo]:
+        """The indexes of files at absolute paths, one after the other."""
+        for some in batches(files):
+            if self.cache is not None:
+                known = [(self._stat_digest(path), *self.layout.name(path)) for path in some]
+                self.cache.expect(indexes=[names for names in known if names[0]])
+            yield from map(self.info, some)
+
+    def info(self, path: str) -> ModuleInfo:
         """The index of a file; of one that cannot be read or parsed there is only `error`."""
-        key = os.path.abspath(path)
-        if self._recorders:
-            self._recorders[-1].files.add(key)
-        info = self._infos.get(key)
+        info = self._infos.get(path)  # most paths come from other indexes, and are absolute
         if info is None:
-            info = self._infos[key] = self._load(key)
+            key = os.path.abspath(path)
+            info = self._infos.get(key) or self._infos.setdefault(key, self._load(key))
+        if self._recorders:
+            self._recorders[-1].files.add(info.path)
         return info
 
     def owns(self, path: str) -> bool:
         """Whether a file is one of the project's own."""
         return path in self._own
 
-    def digest(self, path: str | Path) -> str:
-        """Content hash of a file, "" if it cannot be read; an unchanged file is not read again."""
-        key = os.path.abspath(path)
-        info = self._infos.get(key)
+    def digest(self, path: str) -> str:
+        """Content hash of a file (an absolute path), "" if it cannot be read; an unchanged file is not read again."""
+        info = self._infos.get(path)
         if info is not None:
             return info.digest
-        known = self._digests.get(key)
+        known = self._digests.get(path)
         if known is None:
             try:
-                known = self._stat_digest(key) or self._read(key)[1]
+                known = self._stat_digest(path) or self._read(path)[1]
             except SourceError:
                 known = ""
-            self._digests[key] = known
+            self._digests[path] = known
         return known
 
     def find(self, module_name: str, importer: ModuleInfo | None = None) -> ModuleInfo | None:
@@ -237,6 +243,8 @@ class Project:
             return info
 
     def _build(self, path: str, data: bytes, digest: str, name: str, package: str) -> ModuleInfo:
+        from gblint.index.build import build_index  # a run that finds all in its cache builds none
+
         info = build_index(decode(data).text, path, name, package, digest)
         if self.cache is not None:
             self.cache.store(info)
@@ -267,10 +275,9 @@ class Project:
 
     def _read_lines(self, path: str) -> list[str]:
         try:
-            text = decode(self._bytes(path)).text
+            return rows_of(decode(self._bytes(path)).text)
         except SourceError:
             return []
-        return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 class _Search:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from rich.cells import cell_len
 
 from gblint.report.style import Style, printable
-from gblint.source import SourceError, decode, read_bytes
+from gblint.source import SourceError, decode, read_bytes, rows_of
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _LONGEST_SPAN = 6
 _WIDEST = 160
 _TAB = 4
@@ -33,7 +31,7 @@ class Sources:
     def _read(self, filename: str) -> list[str]:
         try:
             data = self._overlay.get(filename)
-            return _LINE_END.split(decode(read_bytes(filename) if data is None else data).text)
+            return rows_of(decode(read_bytes(filename) if data is None else data).text)
         except SourceError:
             return []
 

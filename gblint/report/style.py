@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,12 @@ def readable(filename: str) -> str:
 
 def shown(filename: str) -> str:
     """A file name for a person: relative to the current folder when it is below it."""
-    return printable(readable(_below(os.getcwd(), filename)))
+    return _shown(os.getcwd(), filename)
+
+
+@lru_cache(maxsize=4096)  # a report names the same files again and again
+def _shown(folder: str, filename: str) -> str:
+    return printable(readable(_below(folder, filename)))
 
 
 def in_checkout(filename: str) -> str:
@@ -71,6 +77,7 @@ def percent(probability: float) -> str:
     return f"{100 if probability >= 1 else min(99, round(100 * probability))}%"
 
 
+@lru_cache(maxsize=4096)
 def short(function: str) -> str:
     """A qualified name from its class on: "Net.forward" for "pkg.model.Net.forward"."""
     parts = function.split(".")

@@ -276,6 +276,49 @@ f(torch.ones(2))
 """,
         "y = torch.where(~((x.sum() > 0) & (x.sum() < 9)), y * 3, y)",
     ),
+    Program(
+        "a manager swallows errors, but not those that Dynamo meets while it traces the block",
+        """
+def f(x: torch.Tensor):
+    y = x
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Tolerant())
+        y = y * 2
+        y = y + torch.ones(3)
+    return y
+
+import contextlib
+
+class Tolerant:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        return True
+
+f(torch.zeros(0))
+""",
+        "stack.enter_context(Tolerant())",
+    ),
+    Program(
+        "a variable that is bound further on hides what it is named like",
+        """
+def f(x: torch.Tensor):
+    with closing(Reader()):
+        y = x * 2
+    closing = 1
+    return y * closing
+
+from contextlib import closing
+
+class Reader:
+    def close(self):
+        pass
+
+f(torch.ones(2))
+""",
+        "with closing(Reader()):",
+    ),
 )
 
 

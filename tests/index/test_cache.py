@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gblint.index import build
 from gblint.index import cache as cache_module
 from gblint.index import project as project_module
 from gblint.index.cache import IndexCache, content_digest, source_fingerprint
@@ -53,7 +54,7 @@ def forbid(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         raise AssertionError("not from the cache")
 
     for name in names:
-        monkeypatch.setattr(project_module, name, fail)
+        monkeypatch.setattr(build if name == "build_index" else project_module, name, fail)
 
 
 def test_an_unchanged_file_is_neither_read_nor_parsed(
@@ -66,7 +67,7 @@ def test_an_unchanged_file_is_neither_read_nor_parsed(
     info = project.info(source)
     assert [function.qualname for function in info.functions] == ["f"]
     assert info.path == str(source)
-    assert project.digest(source) == info.digest == content_digest(b"def f(): pass\n")
+    assert project.digest(str(source)) == info.digest == content_digest(b"def f(): pass\n")
     assert cache.get("key") == b"blob"
     assert cache.get("other") is None
 
