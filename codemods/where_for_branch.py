@@ -94,8 +94,9 @@ import torch
 def limit(grads, most):
     norm = torch.stack([g.norm() for g in grads]).norm()
     # only shrink
+    chosen = norm > most
     for g in grads:
-        g.mul_(torch.where(norm > most, most / (norm + 1e-6), 1.0))
+        g.mul_(torch.where(chosen, most / (norm + 1e-6), 1.0))
     return norm
 
 def scaled(by):

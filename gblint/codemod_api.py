@@ -55,7 +55,7 @@ from gblint.fixing.marks import definition, marked, without_decorator
 from gblint.fixing.masked import Selection, Sink, bound_to, mask_of, negates, selected_by
 from gblint.fixing.opaque import doubt
 from gblint.fixing.outline import outline
-from gblint.fixing.owned import is_own, may_change, only_read
+from gblint.fixing.owned import is_own, may_change, only_read, viewed
 from gblint.fixing.places import (
     callers,
     class_site,
@@ -127,8 +127,8 @@ __all__ = [
     "only", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner",
     "parts_of", "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced",
     "reports", "require", "returned", "run_always", "same_form", "seen_callers", "selected_by", "selecting",
-    "selector_of", "stays_in_lines", "swallows", "tensor_certainty", "tested", "tests", "type_name", "unread", "walk",
-    "walk_scope",
+    "selector_of", "stays_in_lines", "swallows", "tensor_certainty", "tested", "tests", "type_name", "unread", "viewed",
+    "walk", "walk_scope",
     "width_of", "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped",
 ]  # fmt: skip
 

@@ -379,11 +379,12 @@ def selecting(
     site: Site, condition: Condition, indent: str, bound: set[str], build: Callable[[Selector], str]
 ) -> tuple[Selector, str]:
     """The lines that `build` writes with a selector. The condition is kept in a variable of its own where it is needed
-    more than once or what it reads is bound anew by the lines (`bound`)."""
+    more than once, in a loop, or what it reads is bound anew by the lines (`bound`)."""
     selector = Selector(site, condition, condition.tensor, indent)
     text = build(selector)
     read = {n.value for c in condition.nodes for n in walk(c) if isinstance(n, cst.Name)}
-    if selector.written <= 1 and not (read & bound and text.count("\n") > 1):
+    again = any(line.lstrip().startswith("for ") for line in text.splitlines())  # it would be asked in each round
+    if selector.written <= 1 and not again and not (read & bound and text.count("\n") > 1):
         return selector, text
     if len(condition.nodes) == 1 and isinstance(condition.nodes[0], cst.Name) and not read & bound:
         return selector, text

@@ -908,6 +908,67 @@ f(torch.ones(2))
 """,
         "box = types.SimpleNamespace()\nbox.start = time.time()",
     ),
+    Program(
+        "a test in front of a loop is computed once",
+        """
+@torch.no_grad()
+def f(grads, most: float):
+    norm = torch.stack([g.norm() for g in grads]).norm()
+    if norm > note(most):
+        for g in grads:
+            g.mul_(most / norm)
+    return norm
+
+f([torch.ones(2), torch.ones(3)], 1.0)
+""",
+        "chosen = norm > note(most)",
+    ),
+    Program(
+        "what a check calls is noted",
+        """
+def f(x):
+    if note(x.isnan().any()):
+        raise ValueError(f"no number: {x.min()}")
+    return x.sqrt()
+
+f(*[torch.ones(2)])
+""",
+        "if note(x.isnan().any()):",
+    ),
+    Program(
+        "a loop over weights binds an item of a dictionary",
+        """
+class Frozen(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        box = {}
+        for box["p"] in self.head.parameters():
+            box["p"].requires_grad = False
+        return self.head(x)
+
+torch.compile(Frozen())(torch.ones(2))
+""",
+        'box = {}\nfor box["p"] in self.head.parameters():',
+    ),
+    Program(
+        "a side of an operator gives a view of what it is given",
+        """
+def f(x: torch.Tensor):
+    y = x.view(-1) * 1
+    if x.sum() <= 0:
+        y = y + 1
+        y = y * 2
+    else:
+        y = y.detach()
+    return y
+
+f(*[torch.ones(2)])
+""",
+        "return y.clone()",
+    ),
 )
 
 HEAD = """

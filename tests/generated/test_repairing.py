@@ -94,6 +94,7 @@ def test_results_are_compared(one: str, other: str, unsafe: bool, differs: bool)
         ("float32(1,)()- [0.5]", "float32(1,)()- [0.7]", "draws", False),
         ("float32(1,)()- [0.5]", "float64(1,)()- [0.7]", "draws", True),
         ("2", "raises IndexError: no", "errors", False),
+        ("2", "raises TypeError: no", "errors", True),  # no value does that, but what was written
         ("2", "3", "errors", True),
     ],
 )

@@ -48,6 +48,7 @@ NOTE = "__gblint_note__"
 NUMBERS = itertools.count()
 LOGGER = frozenset(vars(logging.Logger))
 RAISES = "raises "
+MISTAKES = tuple(f"{RAISES}{name}:" for name in ("TypeError", "NameError", "AttributeError", "UnboundLocalError"))
 WRONG = ("CHANGED", "new break")
 TOGETHER = 8  # programs that one process judges
 NOTHING_RAN = "every call raises"
@@ -399,7 +400,7 @@ def difference(one: Ran, other: Ran, unsafe: bool, compiled: bool = True, said: 
             continue
         if unsafe:
             first, second = (_lenient(text) for text in (first, second))
-        if "errors" in said and _raises(second):
+        if "errors" in said and _raises(second) and not second.startswith(MISTAKES):
             return ""  # as where the first raises
         if not alike(first, second) and not (said and _as_said(first, second, said)):
             return f"{first[:300]} became {second[:300]}{' under Dynamo' if compiled else ''}"
