@@ -302,6 +302,9 @@ def _hit_loop(site: Site, node: cst.Call) -> cst.For | None:
     """The loop over the numbers of the experts that were hit, given as a column."""
     if site.callee(node).rpartition(".")[2] not in ("nonzero", "argwhere"):
         return None
+    others = (cst.LessThan, cst.LessThanEqual, cst.Equal, cst.GreaterThanEqual)
+    asked = (t for n in walk(node) if isinstance(n, cst.Comparison) for t in n.comparisons)
+    require(not any(isinstance(t.operator, others) for t in asked), "the experts may be those that were not hit")
     above = site.parent(node)
     if isinstance(above, cst.For) and above.iter is node:
         return above

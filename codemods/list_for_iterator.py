@@ -163,6 +163,8 @@ first(stream())
 
     def repair(self, site: Site) -> Repair | None:
         name = self._parameter(site)
+        given = any(isinstance(site.parent(n), cst.Return | cst.Element) for n in site.loads(name))
+        require(not given, f"`{name}` itself is given back")
         edits: list[Edit] = []
         for call in callers(site):
             argument = _argument(site, call, name)

@@ -12,7 +12,7 @@ from gblint.findings.finding import Edit
 from gblint.fixing import forms
 from gblint.fixing.arms import WIDTH, Arm, Bind, Choice, Step, Write, kind_of, wrapped
 from gblint.fixing.liveness import bound_before, is_live
-from gblint.fixing.owned import may_change, only_read
+from gblint.fixing.owned import may_change, only_read, viewed
 from gblint.fixing.purity import changed_in_place, is_pure
 from gblint.fixing.site import Refusal, Statement
 from gblint.interpreter.values import Const, Instance, Plain, Tensor, members
@@ -144,14 +144,29 @@ class Selector:
 
 
 def check_argument(site: Site, name: str, values: list[cst.BaseExpression], last: Statement) -> None:
-    """Refuse where a variable that would become a copy of an argument is changed in place afterwards: who has given the
-    argument sees the change."""
-    given = [v.value for v in values if isinstance(v, cst.Name) and _is_argument(site, v.value, last)]
+    """Refuse where a variable that would become a copy of an argument, or of a view of it, is changed in place
+    afterwards, or the argument is: one would no longer see the change of the other."""
+    sources = {s for v in values if isinstance(v, cst.Name) for s in _sources(site, v.value)}
+    given = sorted(s for s in sources if _is_argument(site, s, last))
     if not given:
         return
-    later = [use for use in site.after(last) if use.value == name]
-    if any(changed_in_place(site, above) is use for use in later for above in site.ancestors(use)):
-        raise Refusal(f"`{given[0]}` is an argument, and `{name}` is changed in place afterwards")
+    later = [use for use in site.after(last) if use.value == name or use.value in given]
+    changed = [use for use in later for above in site.ancestors(use) if changed_in_place(site, above) is use]
+    if changed:
+        raise Refusal(f"`{given[0]}` is an argument, and `{changed[0].value}` is changed in place afterwards")
+
+
+def _sources(site: Site, name: str) -> set[str]:
+    """A variable and those that it may be another name for, or a view of."""
+    found, waiting = {name}, [name]
+    while waiting:
+        for store in site.stores(waiting.pop()):
+            assign = site.parent(site.parent(store) or store)
+            source = viewed(assign.value) if isinstance(assign, cst.Assign) else None
+            if isinstance(source, cst.Name) and source.value not in found:
+                found.add(source.value)
+                waiting.append(source.value)
+    return found
 
 
 def _is_argument(site: Site, name: str, last: Statement) -> bool:
