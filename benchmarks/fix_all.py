@@ -97,11 +97,7 @@ def main() -> int:
     options = Options(paths=paths, isolated=True, no_cache=True, roots=(arguments.roots, ()), jobs=cpus())
     repaired = repair(options, Choice(unsafe=not arguments.safe))
     seconds = time.monotonic() - start
-    edits: dict[str, list[Edit]] = {}
-    for step in repaired.made:
-        for edit in step.fix.edits:
-            edits.setdefault(edit.filename, []).append(edit)
-    wrong = {p: unsound(p, repaired.old[p], new, edits[p]) for p, new in repaired.new.items()}
+    wrong = {p: unsound(p, repaired.old[p], new, repaired.edits[p]) for p, new in repaired.new.items()}
     result: dict[str, Any] = {
         "packages": versions([folder.resolve() for folder in arguments.folders]),
         "roots": arguments.roots,

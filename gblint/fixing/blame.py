@@ -97,19 +97,16 @@ def culprits(
     finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]], calls: Mapping[str, set[str]]
 ) -> list[Step]:
     """The steps that can be behind a finding: those that wrote its rows, else those of its function, of a function on
-    the way to it, of one that it calls, else those that changed a setting of a package on the way (settings hold for a
-    package), else those of what is called on the way and may have handed something on. None if no step has to do with
-    it."""
+    the way to it, of one that it calls, else those of what is called on the way and may have handed something on. None
+    if no step has to do with it."""
     way = {finding.function, *(step.function for step in finding.path)}
     below = _reached({finding.function}, calls)
     beside = _reached(way, calls)
-    packages = {_package(function) for function in way}
     tests: tuple[Callable[[Step], bool], ...] = (
         lambda s: any(_covers(e, finding, edits) for e in s.fix.edits),
         lambda s: s.finding.function == finding.function,
         lambda s: s.finding.function in way,
         lambda s: s.finding.function in below,
-        lambda s: _package(s.finding.function) in packages and any(_is_setting(e) for e in s.fix.edits),
         lambda s: s.finding.function in beside,
     )
     for test in tests:
@@ -117,10 +114,6 @@ def culprits(
         if found:
             return found
     return []
-
-
-def _package(function: str) -> str:
-    return function.partition(".")[0]
 
 
 def _calls(outcome: Outcome) -> dict[str, set[str]]:
@@ -143,13 +136,6 @@ def _reached(functions: Iterable[str], calls: Mapping[str, set[str]]) -> set[str
                 found.add(callee)
                 stack.append(callee)
     return found
-
-
-def _is_setting(edit: Edit) -> bool:
-    """Whether an edit adds lines at module level that are no import."""
-    text = edit.content.lstrip("\n")
-    inserted = (edit.row, edit.column) == (edit.end_row, edit.end_column)
-    return inserted and bool(text) and not text[0].isspace() and not text.startswith(("import ", "from "))
 
 
 def _covers(edit: Edit, finding: Finding, edits: dict[str, list[Edit]]) -> bool:

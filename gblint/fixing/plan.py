@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
@@ -13,6 +14,7 @@ from gblint.findings.selection import strength
 from gblint.fixing.edits import compatible
 
 Key = tuple[str, str, str, str, str]
+_SETTING = re.compile(r"\s*(torch\.[\w.]*config\.\w+ = .*)")
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -52,6 +54,12 @@ def applicability(fix: Fix, finding: Finding, config: Config) -> str:
         if fix.applicability == changed and (fix.codemod in names or strength(names, finding.code, finding.name)):
             return word
     return fix.applicability
+
+
+def setting_of(fix: Fix) -> str:
+    """The setting that a fix makes (`torch._dynamo.config.… = …`), "" if it makes none: it holds for a whole package,
+    not for the place of the break alone."""
+    return next((found[1] for edit in fix.edits if (found := _SETTING.match(edit.content))), "")
 
 
 def wanted(finding: Finding, choice: Choice) -> bool:

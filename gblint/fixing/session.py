@@ -19,7 +19,7 @@ from gblint.fixing.blame import Blame
 from gblint.fixing.edits import Conflict, edited
 from gblint.fixing.imports import unused_after
 from gblint.fixing.moved import Moved
-from gblint.fixing.plan import Choice, Key, Step, steps
+from gblint.fixing.plan import Choice, Key, Step, setting_of, steps
 from gblint.fixing.rewrite import replace_file
 from gblint.index.cache import content_digest
 from gblint.notebook import is_notebook
@@ -43,7 +43,8 @@ class Repaired(msgspec.Struct):
     """What a session has come to.
 
     before: the first check; after: the last one, of the contents as they are now. old, new: contents of the changed
-    files by path. origins: of each step made, the rows of its finding in the file as it was at first.
+    files by path. origins: of each step made, the rows of its finding in the file as it was at first. edits: all that
+    were made, by path, those of imports that nothing uses any more among them.
     """
 
     before: Outcome
@@ -53,6 +54,7 @@ class Repaired(msgspec.Struct):
     made: list[Step] = []
     dropped: list[Dropped] = []
     origins: list[tuple[int, int]] = []
+    edits: dict[str, list[Edit]] = {}
 
     def write(self) -> None:
         """Put the new contents on disk, file by file. Raises GblintError at the end if some could not be replaced: each
@@ -85,6 +87,7 @@ class _Session:
         self._made: list[Step] = []
         self._dropped: list[Dropped] = []
         self._origins: list[tuple[int, int]] = []
+        self._edits: dict[str, list[Edit]] = defaultdict(list)
         self._memory = Resident(projects=MOST_PROJECTS)
 
     def run(self) -> Repaired:
@@ -95,7 +98,7 @@ class _Session:
                 break
             after = self._check(self._new)
         changed = {p: data for p, data in self._new.items() if data != self._old[p]}
-        return Repaired(before, after, self._old, changed, self._made, self._dropped, self._origins)
+        return Repaired(before, after, self._old, changed, self._made, self._dropped, self._origins, self._edits)
 
     def _check(self, contents: dict[str, bytes], effort: int = REPAIRS) -> Outcome:
         """What there is to report of contents. effort: with WHOLE repairs are left out, which take most of the time."""
@@ -119,9 +122,10 @@ class _Session:
         while attempt < TRIES:
             blame.strict = attempt >= TRIES // 2
             out = self._banned | blame.out.keys()
-            chosen = steps(outcome.findings, self._choice, self._settled.of_file, self._allowed, out)
+            wanted = steps(outcome.findings, self._choice, self._settled.of_file, self._allowed, out)
+            chosen = [step for step in wanted if not setting_of(step.fix)]
             if not chosen:
-                return False
+                return self._try_settings(outcome, wanted)
             edits = _by_file(chosen)
             contents = self._contents(chosen, edits)
             if contents is None:
@@ -129,11 +133,36 @@ class _Session:
             attempt += 1
             after = self._check(self._new | contents, WHOLE)
             if not blame.lay(outcome, after, chosen, edits):
-                self._origins += self._origins_of(chosen)
-                self._new |= contents
-                self._made += chosen
+                self._take(chosen, edits, contents)
                 return True
         return False
+
+    def _try_settings(self, outcome: Outcome, wanted: list[Step]) -> bool:
+        """Try settings, one by one. A setting holds for a whole package and may bring up breaks of other kinds in it:
+        it stays if fewer are left in all."""
+        groups: dict[tuple[str, str], list[Step]] = defaultdict(list)
+        for step in wanted:
+            groups[setting_of(step.fix), step.finding.function.partition(".")[0]].append(step)
+        for (setting, _), group in groups.items():
+            first = group[:1]
+            edits = _by_file(first)
+            contents = self._contents(first, edits)
+            if contents is None:
+                continue
+            after = self._check(self._new | contents, WHOLE)
+            if len(after.findings) < len(outcome.findings):
+                self._take(first, edits, contents)
+                return True
+            for step in group:
+                self._drop(step, f"with `{setting}` no fewer breaks would be left")
+        return False
+
+    def _take(self, chosen: list[Step], edits: dict[str, list[Edit]], contents: dict[str, bytes]) -> None:
+        self._origins += self._origins_of(chosen)
+        self._new |= contents
+        self._made += chosen
+        for path, own in edits.items():
+            self._edits[path] += own
 
     def _origins_of(self, chosen: list[Step]) -> list[tuple[int, int]]:
         """The rows of the findings of steps before all passes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from gblint.callgraph import Calls, Edge
 from gblint.checking import Outcome
 from gblint.findings.finding import Edit, Finding, Fix
 from gblint.findings.finding import Step as Call
@@ -14,10 +15,10 @@ from gblint.fixing.plan import Step
 CALLS = {"a.Net.forward": {"a.helper", "a.other"}, "a.other": {"a.deep"}, "b.run": {"b.work"}}
 
 
-def step(function: str, content: str = "y = x\n") -> Step:
+def step(function: str) -> Step:
     filename = f"{function.partition('.')[0]}.py"
     finding = Finding("GB0059", "print-call", "m", filename, 3, 1, 3, 9, function=function)
-    edit = Edit(filename, 3, 1, 3 if content.startswith("torch") else 4, 1, content)
+    edit = Edit(filename, 3, 1, 4, 1, "y = x\n")
     return Step(finding, Fix("double", "unsafe", "m", (edit,)))
 
 
@@ -50,23 +51,17 @@ def test_the_repair_that_wrote_the_row_is_blamed_before_others() -> None:
     assert blamed(new("a.other", ["a.Net.forward"], row=3), step("a.helper"), step("b.work")) == ["a.helper"]
 
 
-def test_a_setting_is_blamed_in_its_own_package() -> None:
-    setting = "torch._dynamo.config.capture_scalar_outputs = True\n"
-    finding = new("a.other", ["a.Net.forward", "a.other"])
-    assert blamed(finding, step("a.unrelated", setting), step("b.work", setting)) == ["a.unrelated"]
-
-
 def test_a_break_that_no_repair_leads_to_is_laid_to_none() -> None:
     assert blamed(new("a.other", ["a.Net.forward", "a.other"]), step("b.work"), step("a.unrelated")) == []
 
 
-SETTING = "torch._dynamo.config.capture_scalar_outputs = True\n"
-LIKELIER, OTHER = step("a.Net.forward"), step("a.unrelated", SETTING)
+LIKELIER, OTHER = step("a.Net.forward"), step("a.deep")
 
 
 def left_out(blame: Blame, broken: bool, *chosen: Step) -> list[Step]:
     finding = new("a.other", ["a.Net.forward", "a.other"])
-    after = Outcome(findings=[finding] if broken else [])
+    calls = Calls(edges=[Edge(caller, callee, 1, 0, False) for caller in CALLS for callee in CALLS[caller]])
+    after = Outcome(findings=[finding] if broken else [], calls=[calls.pack()])
     edits = {s.finding.filename: [e for other in chosen for e in other.fix.edits] for s in chosen}
     assert blame.lay(Outcome(), after, list(chosen), edits) is broken
     return [found for found, _ in blame.out.values()]
