@@ -153,5 +153,4 @@ def _check_reader(call: Site) -> None:
         user = call.parent(above) if isinstance(above, cst.Arg) else None
         if isinstance(user, cst.Call):
             require(call.text(user.func) != "next", "`next` takes its values one by one")
-        sent = isinstance(above, cst.Attribute) and above.attr.value in ("send", "throw", "close", "__next__")
-        require(not sent, "its values are asked for one by one")
+        require(not isinstance(above, cst.Attribute), "a method of the generator is called")
