@@ -29,6 +29,8 @@ from gblint.codemod_api import (
     Repair,
     Routing,
     Site,
+    changed_in_place,
+    changes_state,
     refuse,
     require,
     walk,
@@ -300,6 +302,9 @@ def _hit_loop(site: Site, node: cst.Call) -> cst.For | None:
     """The loop over the numbers of the experts that were hit, given as a column."""
     if site.callee(node).rpartition(".")[2] not in ("nonzero", "argwhere"):
         return None
+    others = (cst.LessThan, cst.LessThanEqual, cst.Equal, cst.GreaterThanEqual)
+    asked = (t for n in walk(node) if isinstance(n, cst.Comparison) for t in n.comparisons)
+    require(not any(isinstance(t.operator, others) for t in asked), "the experts may be those that were not hit")
     above = site.parent(node)
     if isinstance(above, cst.For) and above.iter is node:
         return above
@@ -316,6 +321,8 @@ def _hit_loop(site: Site, node: cst.Call) -> cst.For | None:
 def _over_all(site: Site, node: cst.Call, loop: cst.For) -> Repair:
     require(isinstance(loop.target, cst.Name), "the loop variable is no name")
     assert isinstance(loop.target, cst.Name)
+    outside = [c for n in walk(loop.body) if (c := changed_in_place(site, n)) is not None and not site.binds(c.value)]
+    require(not outside and not changes_state(site, [loop.body]), "a round changes what outlives the call")
     count = _classes(site)
     edits = [site.replace(loop.iter, f"range({count})")]
     above = site.parent(node)
@@ -324,7 +331,10 @@ def _over_all(site: Site, node: cst.Call, loop: cst.For) -> Repair:
     variable = loop.target.value
     rebound = False
     for use in site.loads(variable):
-        if loop not in site.ancestors(use) or rebound:
+        if loop not in site.ancestors(use):
+            continue
+        if rebound:
+            edits.append(site.replace(use, variable))  # a repair that takes it for a tensor has to wait
             continue
         number = _first(site, use)
         require(number is not None, f"`{variable}` is used as a column of numbers")

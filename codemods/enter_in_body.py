@@ -9,8 +9,8 @@ Applicability:
     only stores its arguments and whose other methods store nothing on the object. Else unsafe: the manager is made in
     each call, with the arguments as they are then.
 Preconditions:
-    The manager is the function's only decorator, and is called there. The body holds no string over several lines that
-    would be moved.
+    The manager is the function's only decorator, and is called there. Making it has no effect that is seen: its
+    `__init__` calls nothing for what it does. The body holds no string over several lines that would be moved.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ import torch
 
 modes = ["train"]
 
-
 class exploration(contextlib.ContextDecorator):
     def __init__(self, mode):
         self.mode = mode
@@ -65,7 +64,6 @@ class exploration(contextlib.ContextDecorator):
         modes.pop()
         return False
 
-
 @exploration("sure")
 def act(x):
     \"\"\"What to do.\"\"\"
@@ -73,7 +71,6 @@ def act(x):
     if modes[-1] == "sure":
         return x * 2
     return x * 3
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -84,7 +81,6 @@ import torch
 
 modes = ["train"]
 
-
 class exploration(contextlib.ContextDecorator):
     def __init__(self, mode):
         self.mode = mode
@@ -97,7 +93,6 @@ class exploration(contextlib.ContextDecorator):
         modes.pop()
         return False
 
-
 def act(x):
     \"\"\"What to do.\"\"\"
     # the mode decides
@@ -105,7 +100,6 @@ def act(x):
         if modes[-1] == "sure":
             return x * 2
         return x * 3
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -118,7 +112,6 @@ import torch
 
 level = 2
 
-
 class scaled(contextlib.ContextDecorator):
     def __init__(self, by):
         self.by = by
@@ -129,11 +122,9 @@ class scaled(contextlib.ContextDecorator):
     def __exit__(self, *exc):
         return False
 
-
 @scaled(level)
 def act(x):
     return x * 2
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -144,7 +135,6 @@ import torch
 
 level = 2
 
-
 class scaled(contextlib.ContextDecorator):
     def __init__(self, by):
         self.by = by
@@ -155,11 +145,9 @@ class scaled(contextlib.ContextDecorator):
     def __exit__(self, *exc):
         return False
 
-
 def act(x):
     with scaled(level):
         return x * 2
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -238,7 +226,6 @@ import contextlib
 
 import torch
 
-
 class counted(contextlib.ContextDecorator):
     def __enter__(self):
         return self
@@ -246,14 +233,11 @@ class counted(contextlib.ContextDecorator):
     def __exit__(self, *exc):
         return False
 
-
 counting = counted()
-
 
 @counting
 def act(x):
     return x * 2
-
 
 print("checksum", torch.compile(act)(torch.ones(2)).sum().item())
 """,
@@ -265,10 +249,8 @@ import contextlib
 
 import torch
 
-
 def noted(function):
     return function
-
 
 class quiet(contextlib.ContextDecorator):
     def __enter__(self):
@@ -277,21 +259,17 @@ class quiet(contextlib.ContextDecorator):
     def __exit__(self, *exc):
         return False
 
-
 @quiet()
 @noted
 def decorated(x):
     return x * 2
 
-
 @quiet()
 def short(x): return x * 2
-
 
 @quiet()
 def told(x):
     """Does nothing."""
-
 
 torch.compile(decorated)(torch.ones(2))
 torch.compile(short)(torch.ones(2))
@@ -321,6 +299,7 @@ torch.compile(told)(torch.ones(2))
         text = f"with {place.text(manager)}:\n{place.body_text(body, place.step)}"
         edits = [without_decorator(place, decorator), place.replace_lines(body[0], body[-1], text)]
         message = f"enter the context manager in the body of `{function.name}`"
+        _check_making(place, manager.func)
         if all(_is_literal(a.value) for a in manager.args) and _keeps_nothing(place, manager.func):
             return Repair("safe", message, edits)
         return Repair("unsafe", f"{message}, made anew in each call", edits)
@@ -330,6 +309,25 @@ def _is_literal(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.SimpleString | cst.BaseNumber) or (
         isinstance(node, cst.Name) and node.value in ("True", "False", "None")
     )
+
+
+def _check_making(site: Site, manager: cst.BaseExpression) -> None:
+    """Refuses where the class of the manager is in view and does what is not to be done in each call, or what Dynamo
+    does not follow: a call in `__init__` for its effect, a decorated `__enter__`."""
+    info = site.module.classes.get(manager.value) if isinstance(manager, cst.Name) else None
+    if info is None:
+        return
+    place, tree = class_site(site, info)
+    for method in (s for s in tree.body.body if isinstance(s, cst.FunctionDef)):
+        name = method.name.value
+        entering = name in ("__enter__", "__exit__")
+        require(not (entering and method.decorators), f"`{info.qualname}.{name}` is decorated, which is not traced")
+        if name != "__init__":
+            continue
+        for node in walk(method.body):
+            effect = isinstance(node, cst.Expr) and isinstance(node.value, cst.Call)
+            alone = not effect or place.text(node).startswith("super().__init__(")
+            require(alone, f"making `{info.qualname}` has an effect, which it would have in each call")
 
 
 def _keeps_nothing(site: Site, manager: cst.BaseExpression) -> bool:

@@ -167,7 +167,11 @@ torch.compile(Without(4, 2))(torch.ones(2, 4))
         if isinstance(loop, cst.For) and len(loop.body.body) == 1:
             line = loop
         target = line.target if isinstance(line, cst.For) else None
-        bound = {n.value for n in walk(target) if isinstance(n, cst.Name)} if target is not None else set()
+        bound = (
+            {n.value for n in walk(target) if isinstance(n, cst.Name) and site.is_store(n)}
+            if target is not None
+            else set()
+        )
         names = {n.value for n in site.names if n in set(walk(line))} - bound
         other = sorted(n for n in names if n != "self" and site.binds(n))
         require(not other, f"the statement reads `{', '.join(other)}`")

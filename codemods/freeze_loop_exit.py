@@ -38,6 +38,7 @@ from gblint.codemod_api import (
     bound_before,
     calls_of,
     changed_names,
+    changes_state,
     check_effects,
     condition,
     is_live,
@@ -76,7 +77,6 @@ def settle(x: torch.Tensor):
         if shift < 0.01:
             break
     return x
-
 print(f"checksum {settle(torch.ones(2)).sum().item():.5f}")
 """,
             """
@@ -93,7 +93,6 @@ def settle(x: torch.Tensor):
         x = torch.where(done, old_x, x)
         done = done | (shift < 0.01)
     return x
-
 print(f"checksum {settle(torch.ones(2)).sum().item():.5f}")
 """,
             "unsafe",
@@ -272,7 +271,7 @@ follows(torch.ones(2))
         found = condition(site, test)
         if isinstance(exits.ending, cst.Return):
             return _returning(site, holder, loop, found, exits.returns)
-        if _masks_rows(site, test, body):
+        if _masks_rows(site, test, body) and not changes_state(site, [test]):
             return Repair(
                 "unsafe",
                 "run the loop to its bound, finished rows stay as they are; what grows each round grows to full length",
@@ -355,7 +354,8 @@ def _handed_on(site: Site, loop: cst.For, body: list[Statement]) -> list[str]:
         for store in site.stores(name):
             line = site.statement(store)
             grows = any(applied(site, c)[0] in GROWS for c in walk(line) if isinstance(c, cst.Call))
-            require(not (line in body and grows), f"`{name}` grows each round")
+            inside = any(above in body for above in (line, *site.ancestors(line)))
+            require(not (inside and grows), f"`{name}` grows each round")
     return names
 
 

@@ -239,18 +239,18 @@ shared(torch.ones(2))
             return None
         branch = site.enclosing(site.node, cst.If)
         if branch is not None and self._in_test(site, branch) and only_reports(site, branch):
-            return Repair("unsafe", MESSAGE, self._ask_first(site, branch))
+            return Repair("unsafe", MESSAGE, self._ask_first(site, branch), ("effects",))
         line = owner(site, site.node)
         small = line.body if isinstance(line, cst.SimpleStatementLine) else [line]
         if all(reports(site, s) for s in small):
             require(all(may_go(site, s) for s in small), "the arguments change something besides")
-            return Repair("unsafe", MESSAGE, guarded(site, with_neighbours(site, line)))
+            return Repair("unsafe", MESSAGE, guarded(site, with_neighbours(site, line)), ("effects",))
         if site.finding.name in OWN:
             (first, *others) = small
             require(not others, "the statement shares its line with others")
             require(isinstance(first, cst.Expr) and first.value is site.node, "the result of the call is used")
             require(harmless(site, self._arguments(site.node)), "the arguments change something besides")
-            return Repair("unsafe", MESSAGE, guarded(site, [line]))
+            return Repair("unsafe", MESSAGE, guarded(site, [line]), ("effects",))
         if len(small) == 1 and isinstance(small[0], cst.Assign | cst.AnnAssign | cst.AugAssign):
             return self._fed(site, line)
         return None
@@ -281,7 +281,7 @@ shared(torch.ones(2))
         edits = guarded(site, [near for statement in together for near in with_neighbours(site, statement)])
         for branch in branches:
             edits += self._ask_first(site, branch)
-        return Repair("unsafe", MESSAGE, edits)
+        return Repair("unsafe", MESSAGE, edits, ("effects",))
 
     def _takes(self, site: Site, statement: cst.CSTNode, branches: list[cst.If]) -> bool:
         """Whether a compound statement that reads a value is an `if` that only reports."""

@@ -154,14 +154,14 @@ f(torch.ones(2))
             return None
         whole = self._block(site)
         if whole is not None:
-            return Repair("unsafe", MESSAGE, guarded(site, [whole]))
+            return Repair("unsafe", MESSAGE, guarded(site, [whole]), ("effects",))
         branch = site.enclosing(site.node, cst.If)
         if branch is not None and (branch.test is site.node or branch.test in site.ancestors(site.node)):
             return self._ask_first(site, branch)
         line = owner(site, site.node)
         small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else line
         if self._is_side_work(site, small):
-            return Repair("unsafe", MESSAGE, guarded(site, [line]))
+            return Repair("unsafe", MESSAGE, guarded(site, [line]), ("effects",))
         require(
             site.callee(site.node) not in CALLS, "the result of the call is used, or its arguments change something"
         )
@@ -184,7 +184,9 @@ f(torch.ones(2))
         require(harmless(site, [branch.test]), "the test changes something besides")
         word, imports = site.refer("torch.compiler.is_compiling")
         edit = narrowed(site, branch, f"not {word}()", first=True)
-        return Repair("unsafe", MESSAGE, [edit, *imports] if edit is not None else guarded(site, [branch]))
+        return Repair(
+            "unsafe", MESSAGE, [edit, *imports] if edit is not None else guarded(site, [branch]), ("effects",)
+        )
 
     def _block(self, site: Site) -> cst.With | None:
         """The `with open(…)` round or at the node that does nothing but write to the file."""

@@ -343,9 +343,24 @@ listed(torch.ones(2))
             if isinstance(call.func, cst.Attribute) and call.func.attr.value in STORING:
                 return self._kept(site, call.func.value)
         if isinstance(small, cst.Assign | cst.AnnAssign | cst.AugAssign) and small.value is not None:
+            target = small.targets[0].target if isinstance(small, cst.Assign) else small.target
+            if isinstance(target, cst.Attribute | cst.Subscript) and self._is_read(site, target):
+                return f"`{site.text(target)}` is read besides"
             if harmless(site, [small.value]) and site.tensor(small.value) is None:
                 return ""
         return "the time is part of what is computed"
+
+    def _is_read(self, site: Site, target: cst.BaseExpression) -> bool:
+        """Whether the function reads the part of an object of its own that a statement sets."""
+        base = target
+        while isinstance(base, cst.Attribute | cst.Subscript):
+            base = base.value
+        if isinstance(base, cst.Name) and base.value in site.parameters():
+            return False  # it is there from a call before
+        same = (
+            n for n in walk(site.function.body) if isinstance(n, type(target)) and site.text(n) == site.text(target)
+        )
+        return any(not isinstance(site.parent(n), cst.AssignTarget) for n in same)
 
     def _kept(self, site: Site, container: cst.BaseExpression) -> str:
         """Why a container must have the times, "" if it is an attribute."""

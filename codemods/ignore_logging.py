@@ -145,7 +145,7 @@ f(torch.ones(2))
         config, imports = site.refer(CONFIG)
         place = self._bound(site, call, config) or self._function(site, call, config)
         require(place, f"what `{site.flat(call.func)}` is, is not known")
-        return Repair("unsafe", "let Dynamo leave the call out of compiled code", [*place, *imports])
+        return Repair("unsafe", "let Dynamo leave the call out of compiled code", [*place, *imports], ("effects",))
 
     def _bound(self, site: Site, call: cst.Call, config: str) -> list[Edit]:
         """Behind the statement that makes the logger of a module, where the call is of one."""

@@ -7,7 +7,8 @@ Applicability:
     Unsafe: whoever takes the mask must treat one that masks nothing as he treats None, and a faster kernel for None is
     no longer chosen.
 Preconditions:
-    The test asks about the very tensor that is given or left away, by `any`, `all`, a count or a search.
+    The test asks about the very tensor that is given or left away, by `any`, `all`, a count or a search, and compares
+    with no other numbers than 0 and 1.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gblint.codemod_api import (
     Example,
     Repair,
     Site,
+    changes_state,
     conjuncts,
     is_tensor_test,
     require,
@@ -313,10 +315,17 @@ def _asks_of(site: Site, test: cst.BaseExpression, mask: cst.BaseExpression) -> 
             names = {site.text(c.func).rpartition(".")[2] for c in walk(part) if isinstance(c, cst.Call)}
             used = {n.value for n in walk(part) if isinstance(n, cst.Name)} - {"torch"}
             member = isinstance(part, cst.Comparison) and isinstance(part.comparisons[0].operator, cst.In | cst.NotIn)
+            numbers = {n.value for n in walk(part) if isinstance(n, cst.Integer | cst.Float)}
+            require(numbers <= {"0", "1", "0.0", "1.0"}, f"`{site.text(part)}` asks for more than whether it masks")
             asks = names & {"any", "all", "sum", "min", "max", "count_nonzero"} or member
             if not asks or not (used & given):
                 return False
     return True
+
+
+def _check_making(site: Site, mask: cst.BaseExpression) -> None:
+    """Refuses where giving the mask does more than that, which would now always be done."""
+    require(not changes_state(site, [mask]), f"`{site.text(mask)}` changes what outlives it")
 
 
 def _chosen_mask(site: Site, holder: cst.IfExp) -> Repair | None:
@@ -324,6 +333,7 @@ def _chosen_mask(site: Site, holder: cst.IfExp) -> Repair | None:
     sides = [s for s in (holder.body, holder.orelse) if not _is_none(s)]
     if len(sides) != 1 or not _asks_of(site, holder.test, sides[0]):
         return None
+    _check_making(site, sides[0])
     python = [p for p in conjuncts(holder.test) if not is_tensor_test(site, p)]
     require(not python or sides[0] is holder.body, "Python facts and the mask decide together on None")
     text = site.flat(sides[0])
@@ -363,6 +373,7 @@ def _returned_mask(site: Site, holder: cst.If, small: cst.Return) -> Repair | No
     assert mask is not None
     if not _asks_of(site, holder.test, mask):
         return None
+    _check_making(site, mask)
     if mask is after.value:
         return Repair("unsafe", MESSAGE, [site.remove(holder)])
     python = [p for p in conjuncts(holder.test) if not is_tensor_test(site, p)]

@@ -292,8 +292,9 @@ def _kept(readers: Readers, node: cst.Call, outer: cst.Call) -> str:
     for call in (node,) if outer is node else (node, outer):
         wanted = KINDS.get(site.callee(call))
         if wanted and wanted != dtype:
-            suffix += {"float": ".float()", "int": ".long()", "bool": ".bool()"}[wanted] if dtype else ""
-            dtype = dtype and wanted
+            known = dtype or wanted != "float"  # what is converted to it already stays as it is
+            suffix += {"float": ".float()", "int": ".long()", "bool": ".bool()"}[wanted] if known else ""
+            dtype = wanted if known else ""
             if not dtype:
                 readers.doubt(f"takes `{text}` to hold what `{wanted}` makes of it")
     readers.kind = dtype

@@ -163,6 +163,8 @@ first(stream())
 
     def repair(self, site: Site) -> Repair | None:
         name = self._parameter(site)
+        given = any(isinstance(site.parent(n), cst.Return | cst.Element) for n in site.loads(name))
+        require(not given, f"`{name}` itself is given back")
         edits: list[Edit] = []
         for call in callers(site):
             argument = _argument(site, call, name)
@@ -196,8 +198,7 @@ def _is_next(site: Site, node: cst.CSTNode, name: str) -> bool:
         isinstance(node, cst.Call)
         and site.callee(node) == "builtins.next"
         and bool(node.args)
-        and isinstance(node.args[0].value, cst.Name)
-        and node.args[0].value.value == name
+        and any(isinstance(n, cst.Name) and n.value == name for n in walk(node.args[0].value))
     )
 
 

@@ -6,7 +6,8 @@ What it does:
 Applicability:
     Unsafe: all values are made before the caller sees the first, and the caller gets a list: no `next`.
 Preconditions:
-    Every `yield` is a statement of its own, nothing is sent in, and no `return` gives a value.
+    Every `yield` is a statement of its own, nothing is sent in, and no `return` gives a value. The function
+    is not handed on by its name, and no call that is seen hands the generator to `next`.
 Instead:
     Compile the function that consumes the generator.
 """
@@ -15,7 +16,18 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gblint.codemod_api import Codemod, CodemodMeta, Declined, Example, Repair, Site, require, walk_scope
+from gblint.codemod_api import (
+    Codemod,
+    CodemodMeta,
+    Declined,
+    Example,
+    Repair,
+    Site,
+    reads,
+    require,
+    seen_callers,
+    walk_scope,
+)
 
 
 class ListForYield(Codemod):
@@ -110,6 +122,8 @@ for f in (ends, endless, forever, short):
         returns = [n for n in inside if isinstance(n, cst.Return)]
         require(all(r.value is None for r in returns), "a `return` gives a value")
         require(isinstance(function.body, cst.IndentedBlock), "the function stands on one line")
+        for call in seen_callers(site):
+            _check_reader(call)
         name = site.fresh("items")
         edits = []
         for node in yields:
@@ -128,3 +142,15 @@ for f in (ends, endless, forever, short):
         edits.insert(0, site.insert_before(first, f"{name} = []\n"))
         edits.append(site.insert_after(body[-1], f"return {name}\n"))
         return Repair("unsafe", "return a list; all values are made before the caller sees one", edits)
+
+
+def _check_reader(call: Site) -> None:
+    """Refuses where the values of a call are taken one by one, or sent for, which a list has no way to do."""
+    if not isinstance(call.node, cst.BaseExpression):
+        return
+    for place in reads(call, call.node):
+        above = call.parent(place)
+        user = call.parent(above) if isinstance(above, cst.Arg) else None
+        if isinstance(user, cst.Call):
+            require(call.text(user.func) != "next", "`next` takes its values one by one")
+        require(not isinstance(above, cst.Attribute), "a method of the generator is called")

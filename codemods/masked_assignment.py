@@ -228,7 +228,7 @@ copied([torch.ones(3, 3)], torch.ones(3, 3), torch.eye(3) > 0)
 def _offer(selection: Selection, edits: list[Edit], exact: bool) -> Repair:
     message = "select with torch.where at full size"
     if selection.notes:
-        return Repair("unsafe", f"{message}; {selection.notes[0]}", edits)
+        return Repair("unsafe", f"{message}; {selection.notes[0]}", edits, ("errors",))
     if not selection.gentle:
         doubt = "what the mask leaves out is computed too, and an infinite slope there would spoil the gradient"
         return Repair("unsafe", f"{message}; {doubt}", edits)

@@ -17,16 +17,20 @@ Instead:
 
 from __future__ import annotations
 
+import libcst as cst
+
 from gblint.codemod_api import (
     Codemod,
     CodemodMeta,
     Declined,
+    Difference,
     Example,
     Repair,
     Selection,
     Site,
     as_tensor,
     full_size,
+    require,
     selected_by,
 )
 
@@ -235,12 +239,27 @@ largest(torch.tensor([1, 2, 3]), torch.tensor([True, False, True]))
         selection = selected_by(site)
         if selection is None or any(s.name in ("write", "update") for s in selection.sinks):
             return None
+        counts = [s.node for s in selection.sinks if s.name in ("count", "numel")]
+        require(not any(_is_told_apart(site, node) for node in counts), "which object the count is, is asked for")
         where, imports = site.refer("torch.where")
         texts = {s.node: full_size(selection, s, where) for s in selection.sinks}
         edits = [*selection.edits(texts), *imports]
         doubt = _doubt(selection)
         message = "compute at full size and reduce with the mask"
-        return Repair("unsafe" if doubt else "safe", f"{message}; {doubt}" if doubt else message, edits)
+        differs: tuple[Difference, ...] = ("errors",) if selection.notes else ()
+        return Repair("unsafe" if doubt else "safe", f"{message}; {doubt}" if doubt else message, edits, differs)
+
+
+def _is_told_apart(site: Site, node: cst.CSTNode) -> bool:
+    """Whether what is computed of a number is compared by identity (`(n > 0) is True`)."""
+    for above in site.ancestors(node):
+        if not isinstance(above, cst.BaseExpression | cst.ComparisonTarget):
+            break
+        if isinstance(above, cst.Comparison) and any(
+            isinstance(t.operator, cst.Is | cst.IsNot) for t in above.comparisons
+        ):
+            return True
+    return False
 
 
 def _doubt(selection: Selection) -> str:

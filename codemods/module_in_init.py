@@ -270,7 +270,9 @@ torch.compile(Returns())(torch.ones(1, 2))
             attribute = site.text(target)
             require(attribute.startswith("self."), "what is made is kept somewhere else")
             edits = self._on_demand(site, assign, place, tree, attribute, text)
-        return Repair("unsafe", f"make `{attribute}` once, in `__init__`", edits)
+        return Repair(
+            "unsafe", f"make `{attribute}` once, in `__init__`; its weights are drawn there", edits, ("draws",)
+        )
 
     def _text(self, site: Site, node: cst.Call) -> str:
         """What to write in `__init__`, the width of the input left to the lazy form."""

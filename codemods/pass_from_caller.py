@@ -15,6 +15,8 @@ Instead:
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
 from gblint.codemod_api import (
@@ -273,7 +275,10 @@ f(torch.ones(2))
         return call
 
     def _lifted(self, site: Site, expression: cst.BaseExpression, depth: int) -> tuple[list[Edit], str]:
-        write = _truth if site.finding.name == "branch-on-tensor" and depth == 0 else str
+        write: Callable[[str], str] = str
+        if site.finding.name == "branch-on-tensor" and depth == 0:
+            require(_only_tested(site, expression), "an `and` or `or` gives the value itself, not only its truth")
+            write = _truth
         drawn = _draws(site, expression)
         lifted = lift(site, [(e, _wanted(site, e)) for e in drawn], write)
         edits = list(lifted.edits)
@@ -311,6 +316,19 @@ def _draws(site: Site, expression: cst.BaseExpression) -> list[cst.BaseExpressio
         return [expression]
     calls = [c for c in walk_scope([site.function.body]) if isinstance(c, cst.Call)]
     return sorted((c for c in calls if site.callee(c).startswith("random.")), key=site.span)
+
+
+def _only_tested(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether no more than the truth of a value is asked for: it is no side of an `and` or `or` whose value is used."""
+    above = site.parent(node)
+    while isinstance(above, cst.BooleanOperation):
+        node, above = above, site.parent(above)
+        whole = isinstance(above, cst.BooleanOperation | cst.If | cst.While | cst.IfExp | cst.Assert | cst.CompIf)
+        negated = isinstance(above, cst.UnaryOperation) and isinstance(above.operator, cst.Not)
+        asked = isinstance(above, cst.Arg) and site.callee(site.parent(above) or above) == "builtins.bool"
+        if not (whole or negated or asked) or (isinstance(above, cst.IfExp) and above.test is not node):
+            return False
+    return True
 
 
 def _truth(text: str) -> str:

@@ -109,7 +109,9 @@ f(torch.ones(2))
         assert isinstance(small, cst.Expr)
         assert isinstance(small.value, cst.Call)
         require(harmless(site, [a.value for a in small.value.args]), "the arguments change something besides")
-        return Repair("unsafe", "remove the statement", [site.remove(self._all(site, site.statement(small)))])
+        return Repair(
+            "unsafe", "remove the statement", [site.remove(self._all(site, site.statement(small)))], ("effects",)
+        )
 
     def _all(self, site: Site, line: Statement) -> Statement:
         """The statement, or the outermost `if` that holds nothing else."""

@@ -213,11 +213,19 @@ for x in (torch.ones(3), torch.arange(3)):
         if not stored:
             inner = flat_with(site, node, texts)
             texts = {node: f"{inner}{_removed(site, node)}"}
+        if stored:
+            _check_overlap(site, node, above)
         doubt = _doubt_of_write(site, above) if stored else _doubt_of_read(site, node)
-        doubt = doubt or next(iter(_doubts_of_index(site, scalars)), "")
+        masks = _doubts_of_index(site, scalars)
+        doubt = "; ".join(d for d in [*masks[:1], doubt] if d)
         edits = put(site, site.statement(node), texts)
         message = "index with a tensor of one dimension"
-        return Repair("unsafe" if doubt else "safe", f"{message}; {doubt}" if doubt else message, edits)
+        return Repair(
+            "unsafe" if doubt else "safe",
+            f"{message}; {doubt}" if doubt else message,
+            edits,
+            ("errors",) if masks else (),
+        )
 
 
 def _dtype(site: Site, node: cst.BaseExpression) -> str:
@@ -287,6 +295,24 @@ def _doubt_of_read(site: Site, node: cst.Subscript) -> str:
         if above.attr.value in ("sum", "mean", "abs", "exp", "log", "sqrt", "clone", "norm", "max", "min"):
             return ""
     return "the result is a copy, not a view"
+
+
+def _check_overlap(site: Site, node: cst.Subscript, above: cst.CSTNode | None) -> None:
+    """Refuses where what is written is a part of the tensor itself: a write by index does not take it."""
+    statement = site.parent(above) if isinstance(above, cst.AssignTarget) else above
+    value = statement.value if isinstance(statement, cst.Assign) else None
+    base = site.flat(node.value)
+    inside = isinstance(value, cst.Subscript | cst.Name | cst.Attribute) and base in map(site.flat, _parts(value))
+    require(not inside, f"`{site.flat(value)}` may share memory with `{base}`" if value is not None else "")
+
+
+def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """An expression and what it is a part of, outermost first."""
+    parts = [node]
+    while isinstance(node, cst.Subscript | cst.Attribute):
+        node = node.value
+        parts.append(node)
+    return parts
 
 
 def _doubt_of_write(site: Site, above: cst.CSTNode | None) -> str:

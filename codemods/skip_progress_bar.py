@@ -198,7 +198,9 @@ starred(torch.ones(2), [range(3)])
     def _loop(self, site: Site, loop: cst.For, call: cst.Call, first: cst.Arg) -> Repair:
         name = site.fresh("progress")
         made, imports = self._made(site, call, first, name)
-        return Repair("unsafe", MESSAGE, [site.insert_before(loop, made), site.replace(call, name), *imports])
+        return Repair(
+            "unsafe", MESSAGE, [site.insert_before(loop, made), site.replace(call, name), *imports], ("effects",)
+        )
 
     def _named(self, site: Site, line: Place, call: cst.Call, first: cst.Arg, name: str) -> Repair:
         showing: list[Place] = []
@@ -213,7 +215,7 @@ starred(torch.ones(2), [range(3)])
         made, imports = self._made(site, call, first, name)
         edits = guarded(site, showing) if showing else []
         assert isinstance(line, cst.SimpleStatementLine)
-        return Repair("unsafe", MESSAGE, [site.replace_lines(line, line, made), *edits, *imports])
+        return Repair("unsafe", MESSAGE, [site.replace_lines(line, line, made), *edits, *imports], ("effects",))
 
     def _is_call(self, site: Site, method: cst.Attribute) -> bool:
         """Whether a method is called in a statement of its own."""

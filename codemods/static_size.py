@@ -329,7 +329,7 @@ def _counted(site: Site, node: cst.Call, name: str) -> Repair:
         kind, added = f"{site.operand(weights)}.dtype", site.flat(weights)
     text = f"{torch}.zeros({length}, dtype={kind}, device={ids}.device).scatter_add_(0, {ids}, {added})"
     message = "add up ones in a tensor of the length given; what is counted is taken to be below it"
-    return Repair("unsafe", message, [*put(site, site.statement(node), {node: text}), *imports])
+    return Repair("unsafe", message, [*put(site, site.statement(node), {node: text}), *imports], ("errors",))
 
 
 def _encoded(site: Site, node: cst.Call) -> Repair:

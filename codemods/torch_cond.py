@@ -29,6 +29,7 @@ from gblint.codemod_api import (
     arm_of,
     body_of,
     bound_before,
+    check_argument,
     condition,
     in_place_of,
     indented,
@@ -37,6 +38,7 @@ from gblint.codemod_api import (
     refuse,
     require,
     tested,
+    viewed,
 )
 
 
@@ -247,6 +249,7 @@ def _given(site: Site, holder: cst.If, yes: Arm, no: Arm) -> list[str]:
         loads = [n for n in site.loads(name) if site.value(n) is not None]
         if not loads or any(site.tensor(n) is None for n in loads):
             refuse(f"`{name}` is not known to be a tensor")
+        check_argument(site, name, [cst.Name(name)], holder)
     return names
 
 
@@ -273,5 +276,11 @@ def _function(site: Site, name: str, arm: Arm, names: list[str], step: str) -> s
     body = "".join(f"{step}{line}" for line in arm.text.splitlines(keepends=True))
     old = [n for n in own if bound_before(site, n, site.statement(site.node))]
     parameters = ", ".join(f"{n}={n}" for n in old)
-    results = ", ".join(n if n in own else f"{n}.clone()" for n in names)
+    results = ", ".join(n if n in own and not _is_view(arm, n) else f"{n}.clone()" for n in names)
     return f"def {name}({parameters}):\n{body}{step}return {results}\n"
+
+
+def _is_view(arm: Arm, name: str) -> bool:
+    """Whether a side gives another name for a tensor, or a view of it: the operator takes none."""
+    bound = [step.value.leaves for step in arm.steps if isinstance(step, Bind) and name in step.names]
+    return any(isinstance(viewed(leaf), cst.Name) for leaf in bound[-1])

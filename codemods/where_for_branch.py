@@ -37,11 +37,13 @@ from gblint.codemod_api import (
     bound_before,
     calls_of,
     changed_names,
+    check_argument,
     check_effects,
     condition,
     in_place_of,
     indented,
     is_live,
+    kind_of,
     merged,
     other_arm,
     require,
@@ -92,8 +94,9 @@ import torch
 def limit(grads, most):
     norm = torch.stack([g.norm() for g in grads]).norm()
     # only shrink
+    chosen = norm > most
     for g in grads:
-        g.mul_(torch.where(norm > most, most / (norm + 1e-6), 1.0))
+        g.mul_(torch.where(chosen, most / (norm + 1e-6), 1.0))
     return norm
 
 def scaled(by):
@@ -374,6 +377,9 @@ def _around(site: Site, holder: cst.If, found: Condition, lines: list[Statement]
     require(names, "nothing that the branch assigns is read afterwards")
     for name in names:
         require(bound_before(site, name, holder), f"`{name}` is read afterwards and has no value on the other way")
+    for assign in walk_scope(list(lines)):
+        if isinstance(assign, cst.Assign) and changed_names([assign]) & set(names):
+            kind_of(site, assign.value)  # refuses what is surely no tensor or number
     old = {n: site.fresh(f"old_{n}") for n in names}
     chosen = site.fresh("chosen")
     indent = site.indent(holder) + (site.step if found.python else "")
@@ -382,6 +388,7 @@ def _around(site: Site, holder: cst.If, found: Condition, lines: list[Statement]
     text = f"{chosen} = {found.tensor}\n" + "".join(f"{old[n]} = {n}\n" for n in names) + site.body_text(lines, "")
     for name in names:
         selector.note_alias(name, holder)
+        check_argument(site, name, [cst.Name(name)], holder)
         text += selector.assign(name, Choice(name, [cst.Name(name)]), Choice(old[name], [cst.Name(old[name])]))
     if found.python:
         text = f"if {found.python}:\n{indented(text, site.step)}"

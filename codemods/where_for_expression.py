@@ -23,6 +23,7 @@ from gblint.codemod_api import (
     CodemodMeta,
     Declined,
     Example,
+    Refusal,
     Repair,
     Selector,
     Site,
@@ -32,6 +33,7 @@ from gblint.codemod_api import (
     condition,
     is_number,
     quantified,
+    reads,
     require,
     tested,
 )
@@ -228,6 +230,7 @@ def _ternary(site: Site, holder: cst.IfExp) -> Repair:
     text = selector.select(yes, no)
     if all(is_number(site, arm) for arm in (holder.body, holder.orelse)):
         require(becomes_tensor(site, holder), "the number is used where a tensor does not go")
+    _check_number(site, holder)
     if not isinstance(site.parent(holder), cst.BinaryOperation | cst.UnaryOperation | cst.Comparison):
         selector.note_result([yes, no])
     if found.python:
@@ -237,6 +240,22 @@ def _ternary(site: Site, holder: cst.IfExp) -> Repair:
         text = f"{text} if {found.python} else {no.text}"
     edit = site.replace(holder, text) if found.python else closed(site, holder, text)
     return Repair(selector.applicability, selector.message(MESSAGE), [edit, *selector.imports])
+
+
+def _check_number(site: Site, holder: cst.IfExp) -> None:
+    """Refuses where a number stands for a tensor, and what the function gives back shows which of them it was."""
+    arms = (holder.body, holder.orelse)
+    numbers = [arm for arm in arms if is_number(site, arm)]
+    tensors = [t for arm in arms if (t := site.tensor(arm)) is not None and t.rank != 0]
+    if not numbers or not tensors:
+        return
+    try:
+        places = reads(site, holder)
+    except Refusal:
+        return
+    given = (cst.Return, cst.Yield, cst.Element, cst.DictElement)
+    shown = any(isinstance(site.parent(place), given) for place in places)
+    require(not shown, f"`{site.flat(numbers[0])}` is one number, and the result would have the shape of the tensor")
 
 
 def _is_short(node: cst.BaseExpression) -> bool:

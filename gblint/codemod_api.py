@@ -26,6 +26,7 @@ from gblint.fixing.arms import (
     calls_of,
     check_effects,
     comments,
+    kind_of,
     parts_of,
     wrapped,
 )
@@ -54,13 +55,31 @@ from gblint.fixing.marks import definition, marked, tried, without_decorator
 from gblint.fixing.masked import Selection, Sink, bound_to, mask_of, negates, selected_by
 from gblint.fixing.opaque import doubt
 from gblint.fixing.outline import outline
-from gblint.fixing.owned import is_own, may_change, only_read
-from gblint.fixing.places import callers, class_site, function_info, is_decorated, method, own_class, swallows
-from gblint.fixing.purity import changed_names, is_pure, raises_nothing
+from gblint.fixing.owned import is_own, may_change, only_read, viewed
+from gblint.fixing.places import (
+    callers,
+    class_site,
+    function_info,
+    is_decorated,
+    method,
+    own_class,
+    seen_callers,
+    swallows,
+)
+from gblint.fixing.purity import changed_in_place, changed_names, changes_state, is_pure, raises_nothing
 from gblint.fixing.reports import harmless, may_go, only_reports, reports, with_neighbours
 from gblint.fixing.routing import Routing
 from gblint.fixing.scalars import MATH, Readers
-from gblint.fixing.selecting import Selector, becomes_tensor, closed, is_number, merged, returned, selecting
+from gblint.fixing.selecting import (
+    Selector,
+    becomes_tensor,
+    check_argument,
+    closed,
+    is_number,
+    merged,
+    returned,
+    selecting,
+)
 from gblint.fixing.sinks import full_size
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.fixing.skipping import Always, check_sizes, facts_around, run_always, selector_of, without
@@ -91,28 +110,30 @@ from gblint.interpreter.walk import children, only, walk, walk_scope
 
 __all__ = [
     "MATH", "Always", "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const",
-    "DataScalar", "Declined", "Edit", "Example", "External", "Finding", "Flag", "Function", "Instance",
+    "DataScalar", "Declined", "Difference", "Edit", "Example", "External", "Finding", "Flag", "Function", "Instance",
     "Mapping", "ModuleInfo", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
     "Sequence", "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Use", "Value",
     "always_returns", "applied", "arm_of", "as_tensor", "bare", "becomes_tensor", "body_of", "bound_before",
-    "bound_to", "callers", "calls_of", "changed_names", "check_effects", "check_sizes", "children", "class_site",
+    "bound_to", "callers", "calls_of", "changed_in_place", "changed_names", "changes_state", "check_argument",
+    "check_effects", "check_sizes", "children", "class_site",
     "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived", "doubt",
     "everything_that_needs", "facts_around", "fits_mask", "flag_of", "flat_with", "full_size", "function_info",
     "guarded", "harmless", "in_place_of", "indented", "indexed_by", "is_continue", "is_decorated", "is_fresh",
     "is_guarded",
     "is_live", "is_none", "is_nothing", "is_number", "is_own", "is_pure", "is_tensor_test", "keeps_dtype",
-    "keeps_gradients",
+    "keeps_gradients", "kind_of",
     "lift", "listed", "marked", "mask_of", "may_change", "may_go", "members", "merged", "method",
     "narrowed", "negates", "number_type",
     "only", "only_read", "only_reports", "other_arm", "outline", "own_class", "owner",
     "parts_of", "put", "quantified", "raises_no_error", "raises_nothing", "reads", "refuse", "replaced",
-    "reports", "require", "returned", "run_always", "same_form", "selected_by", "selecting", "selector_of",
-    "stays_in_lines", "swallows", "tensor_certainty", "tested", "tests", "tried", "type_name", "unread", "walk",
-    "walk_scope",
+    "reports", "require", "returned", "run_always", "same_form", "seen_callers", "selected_by", "selecting",
+    "selector_of", "stays_in_lines", "swallows", "tensor_certainty", "tested", "tests", "tried", "type_name", "unread",
+    "viewed", "walk", "walk_scope",
     "width_of", "with_neighbours", "without", "without_decorator", "without_gradients", "wrapped",
 ]  # fmt: skip
 
 Applicability = Literal["safe", "unsafe", "placeholder", "display"]
+Difference = Literal["effects", "draws", "errors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +160,15 @@ class Repair:
 
     applicability: "safe" only where equal values and effects are proved from the source; see `Fix`.
     message: what the edit does, imperative, no full stop; for an unsafe one also what could differ.
+    differs: what the message says is no longer the same. "effects": something is not printed, logged or counted any
+        more; "draws": random numbers are others, or drawn another number of times; "errors": what is taken for granted
+        raises where it does not hold. Tests leave this out where they compare results, and nothing else.
     """
 
     applicability: Applicability
     message: str
     edits: SequenceType[Edit]
+    differs: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

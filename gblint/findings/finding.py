@@ -42,13 +42,14 @@ class Fix(msgspec.Struct, array_like=True, frozen=True, gc=False):
 
     applicability: "safe" (same values, same effects, proved from the source), "unsafe" (right in the usual case),
     "placeholder" (a person has to finish it) or "display" (shown, never applied). message: what the edit does and,
-    unless it is safe, what could differ. All edits belong together.
+    unless it is safe, what could differ. All edits belong together. differs: what tests leave out, see `Repair`.
     """
 
     codemod: str
     applicability: str
     message: str
     edits: tuple[Edit, ...]
+    differs: tuple[str, ...] = ()
 
 
 Spot = tuple[str, int, int, str]  # file, row, column, code

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gblint.fixing.forms import is_fresh
-from gblint.fixing.purity import call_is_pure, walk_all
+from gblint.fixing.purity import call_is_pure, changes_state, walk_all
 from gblint.fixing.site import Refusal, Statement
 from gblint.interpreter.values import Const, Plain, Tensor, members
 from gblint.interpreter.walk import walk, walk_scope
@@ -232,6 +232,8 @@ def calls_of(site: Site, nodes: Iterable[cst.CSTNode]) -> list[str]:
             raise Refusal(f"the branch draws a random number (`{text}`)")
         if last in _EFFECTS or (last.endswith("_") and not last.endswith("__")):
             raise Refusal(f"`{text}` changes an object in the branch")
+        if changes_state(site, [node]):
+            raise Refusal(f"`{text}` changes what outlives the call, and would now do so always")
         found.append(text)
     return list(dict.fromkeys(found))
 
@@ -313,6 +315,8 @@ def kind_of(site: Site, node: cst.BaseExpression) -> str:
     value = site.value(node)
     if isinstance(node, cst.BaseNumber):
         return "number"
+    if isinstance(node, cst.Name) and node.value == "None":  # where the analysis did not come by, too
+        raise Refusal("`None` is None, which `torch.where` cannot choose")
     if value is None:
         return ""
     kinds, refusal = set(), None

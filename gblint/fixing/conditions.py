@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.fixing.purity import is_pure, raises_nothing
+from gblint.fixing.purity import changes_state, is_pure, raises_nothing
 from gblint.fixing.site import Refusal
 from gblint.interpreter.values import Const, DataScalar, Plain, Sequence, Tensor, Value, members, type_name
 from gblint.interpreter.walk import walk
@@ -157,6 +157,7 @@ def condition(site: Site, test: cst.BaseExpression) -> Condition:
         writer.doubts.append("an error in a part of the test that was skipped would now be raised")
     texts = [writer.write(p) for p in tensor]
     if len(texts) > 1:
+        _check_state(site, tensor[1:])
         text, closed = " & ".join(t if c else f"({t})" for t, c in texts), False
         if not all(_is_total(site, p) for p in tensor[1:]):
             writer.doubts.append("every part of the test is now computed")
@@ -164,6 +165,12 @@ def condition(site: Site, test: cst.BaseExpression) -> Condition:
         text, closed = texts[0]
     plain = " and ".join(_wrapped(site, p, len(python) > 1) for p in python)
     return Condition(plain, text, closed, writer.doubts, writer.imports, list(parts))
+
+
+def _check_state(site: Site, skipped: list[cst.BaseExpression]) -> None:
+    """Refuse where a part of a test that may have been skipped changes what others see."""
+    if changes_state(site, skipped):
+        raise Refusal("a part of the test changes what outlives it, and would now always be computed")
 
 
 def _wrapped(site: Site, node: cst.BaseExpression, several: bool) -> str:
@@ -250,6 +257,7 @@ class _Writer:
         return f"{stack}([{text}]).{name}()"
 
     def _note_sides(self, node: cst.BooleanOperation) -> None:
+        _check_state(self.site, [node.right])
         if not is_pure(self.site, [node.left, node.right]):
             self.doubts.append("both sides of the test are now evaluated")
         elif not _is_total(self.site, node.right):

@@ -13,8 +13,9 @@ import libcst as cst
 
 from gblint.findings.finding import Edit
 from gblint.fixing.forms import is_in_place
+from gblint.fixing.owned import viewed
 from gblint.fixing.places import callers, function_info
-from gblint.fixing.purity import is_pure
+from gblint.fixing.purity import changed_in_place, is_pure
 from gblint.fixing.site import Refusal, Site, walk_parameters
 from gblint.interpreter.walk import walk
 
@@ -51,6 +52,7 @@ def lift(site: Site, wanted: list[tuple[cst.BaseExpression, str]], write: Callab
         kept = _is_own(site, expression, name) and not taken
         fresh = name if kept else site.fresh(f"{name}_{len(values) + 1}" if taken else name)
         values.append(Value(spelled(site, expression), fresh))
+        _check_changes(site, expression)
     return Lifted([v.name for v in values], _pass(site, values, write, 0))
 
 
@@ -94,6 +96,8 @@ def _spell(site: Site, expression: cst.BaseExpression, depth: int) -> cst.BaseEx
             raise Refusal("the value is computed by an assignment expression or a yield")
         if isinstance(node, cst.Call) and is_in_place(node):
             raise Refusal(f"`{site.flat(node)}` changes a tensor on the way")
+        if isinstance(node, cst.Call) and changed_in_place(site, node) is not None:
+            raise Refusal(f"`{site.flat(node)}` changes an object on the way")
         if (
             isinstance(node, cst.Name)
             and node.value not in own
@@ -136,10 +140,39 @@ def _local(site: Site, name: cst.Name, depth: int) -> cst.BaseExpression | None:
     if len(stores) > 1 or not isinstance(assign, cst.Assign) or len(assign.targets) > 1 or depth > 4:
         raise Refusal(f"`{name.value}` is a result of the function's own work")
     stay_in_the_open(site, assign)
+    if _is_changed(site, name):
+        raise Refusal(f"`{name.value}` is changed by the function's own work")
     if not is_pure(site, [assign.value]) and not site.dotted(assign.value).startswith("torch.Generator"):
         if "Generator" not in site.flat(assign.value) and len(site.loads(name.value)) > 1:
             raise Refusal(f"`{name.value}` is used for more than this value")
     return _spell(site, assign.value, depth + 1)
+
+
+def _check_changes(site: Site, expression: cst.BaseExpression) -> None:
+    """Refuse where the function changes a tensor in place before an expression that may read it."""
+    inside = set(walk(expression))
+    read = {n.value for n in inside if isinstance(n, cst.Name)}
+    behind = set(site.after(expression)) | inside
+    for node in walk(site.function.body):
+        changed = changed_in_place(site, node)
+        if changed is None or changed in behind:
+            continue
+        if site.tensor(changed) is not None and (changed.value in read or _views(site, changed.value) & read):
+            raise Refusal(f"`{changed.value}` is changed in place before the value is computed")
+
+
+def _views(site: Site, name: str) -> set[str]:
+    """The variables that a variable is, or may be, a view of."""
+    assigns = [site.parent(site.parent(store) or store) for store in site.stores(name)]
+    sources = [viewed(a.value) for a in assigns if isinstance(a, cst.Assign)]
+    return {source.value for source in sources if isinstance(source, cst.Name)}
+
+
+def _is_changed(site: Site, name: cst.Name) -> bool:
+    """Whether a variable's value is changed in place before a place that reads it."""
+    behind = set(site.after(name))
+    earlier = [use for use in site.loads(name.value) if use not in behind]
+    return any(changed_in_place(site, above) is use for use in earlier for above in site.ancestors(use))
 
 
 def _inside(site: Site, node: cst.CSTNode, function: cst.FunctionDef) -> bool:
@@ -292,6 +325,13 @@ def _arguments(
     """What the parameters in expressions are at a call; the edits give arguments names that are not to be computed
     twice."""
     used = {n.value for e in expressions for n in walk(e) if isinstance(n, cst.Name)}
+    gathered = {
+        p.name.value
+        for p in (site.function.params.star_arg, site.function.params.star_kwarg)
+        if isinstance(p, cst.Param)
+    }
+    if gathered & used:
+        raise Refusal(f"`{min(gathered & used)}` gathers arguments of a call")
     parameters = list(walk_parameters(site.function.params))
     given = _given(site, call, node, [p.name.value for p in parameters])
     known: dict[str, cst.BaseExpression] = {}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 REDUCTIONS = ("sum", "max", "min")
 HASHING = ("set", "frozenset", "dict.fromkeys", "collections.Counter")
+TAKERS = ("torch.tensor", "torch.as_tensor", "numpy.array", "numpy.asarray", "array.array")
 PASSING = ("builtins.zip", "builtins.enumerate", "builtins.reversed", "builtins.list", "builtins.tuple")
 
 
@@ -76,8 +77,11 @@ def _place(readers: Readers, place: cst.BaseExpression, node: cst.Call, text: st
     elif (
         isinstance(call, cst.Call) and site.callee(call).removeprefix("builtins.") in REDUCTIONS and len(call.args) == 1
     ):
-        own = text if place is node else f"torch.stack({site.flat(place)})"
-        readers.texts[call] = f"{own}.{site.callee(call).removeprefix('builtins.')}()"
+        word = site.callee(call).removeprefix("builtins.")
+        if place is node:
+            readers.texts[call] = f"{text}.{word}()"
+        elif word != "sum":  # which takes tensors as well, none of them too
+            readers.texts[call] = f"torch.stack({site.flat(place)}).{word}()"
         readers.doubt("what Python computed in double precision is computed in that of the tensor")
         readers.follow(call)
     elif isinstance(call, cst.Call) and site.callee(call) == "builtins.len":
@@ -86,6 +90,12 @@ def _place(readers: Readers, place: cst.BaseExpression, node: cst.Call, text: st
         readers.refuse(f"`{site.flat(call)}` compares elements by their hashes, which tensors have by identity")
     elif isinstance(call, cst.Call) and site.callee(call) in PASSING:
         _passed(readers, call, above)
+    elif isinstance(call, cst.Call) and site.callee(call) in TAKERS:
+        readers.refuse(f"`{site.flat(call)}` takes numbers")
+    elif isinstance(above, cst.Subscript) and above.value is place:  # a slice is a list too
+        readers.texts[node] = f"list({text}.unbind())"
+        for part in reads(site, above):
+            _place(readers, part, node, text)
     else:
         readers.texts[node] = f"list({text}.unbind())"
         readers.doubt("who reads the list sees tensors")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gblint.fixing.purity import changed_names
+from gblint.fixing.purity import changed_in_place, changed_names
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.interpreter.functions import full_name
 from gblint.interpreter.values import Const, Function, Plain, members
@@ -69,6 +69,7 @@ class Metadata:
             run = self.run
         set_names: set[str] = set()
         for statement in reversed(run):
+            self._check_parts(statement, needed)
             changed = changed_names([statement]) & needed
             if not changed:
                 continue
@@ -82,6 +83,14 @@ class Metadata:
         if returned is None:
             result = ", ".join(n if n in set_names else f"torch.empty_like({n})" for n in outputs)
         return "".join(steps) + f"return {result}\n"
+
+    def _check_parts(self, statement: Statement, needed: set[str]) -> None:
+        """Refuse where an object that the fake needs, which is no tensor, is changed."""
+        for node in walk_scope([statement]):
+            whole = isinstance(node, cst.AugAssign) and isinstance(node.target, cst.Name)
+            changed = None if whole else changed_in_place(self.site, node)
+            if changed is not None and changed.value in needed and self.site.tensor(changed) is None:
+                raise Refusal(f"what `{changed.value}` holds cannot be told without contents")
 
     def _globals(self, names: set[str]) -> set[str]:
         return {n for n in names if not self.site.binds(n)}

@@ -13,7 +13,8 @@ from typing import NamedTuple
 import libcst as cst
 
 from gblint.fixing.metadata import Metadata, has_dense_form
-from gblint.fixing.purity import changed_names
+from gblint.fixing.owned import viewed
+from gblint.fixing.purity import changed_in_place, changed_names
 from gblint.fixing.site import Refusal, Site, Statement
 from gblint.fixing.text import reindent
 from gblint.interpreter.values import Const, Instance, Mapping, Plain, Sequence, Tensor, Value, members
@@ -136,6 +137,7 @@ def _build(site: Site, run: list[Statement]) -> Outline:
     outputs, values = _outputs(site, run, sets, returned)
     metadata = Metadata(site, run, {i.name for i in inputs}, renamed)
     fake = metadata.fake(outputs, returned)
+    _own_outputs(run, set(free), {*outputs, *_returned_names(returned)})
     if inputs and not outputs and returned is None and _touches_only(site, run):
         raise Refusal("the statement has no result and no effect that can be seen")
     ending = "" if returned is not None or not outputs else f"return {', '.join(outputs)}\n"
@@ -240,7 +242,7 @@ def _bound_in(site: Site, target: cst.CSTNode) -> list[cst.Name]:
 def _writes(site: Site, run: list[Statement], free: dict[str, cst.Name]) -> None:
     """Raise where the run changes a value in place that comes from outside."""
     for node in only(walk_scope(list(run)), cst.AssignTarget, cst.AugAssign, cst.Call):
-        changed = _changed_in_place(site, node)
+        changed = changed_in_place(site, node)
         if changed is not None and changed.value in site.parameters()[:1] and _is_method(site):
             raise Refusal("it writes into an attribute of its object")
         if changed is not None and changed.value in free:
@@ -250,23 +252,6 @@ def _writes(site: Site, run: list[Statement], free: dict[str, cst.Name]) -> None
             if not stores:
                 raise Refusal(reason)
             raise _Grow(site.statement(stores[-1]), reason)
-
-
-def _changed_in_place(site: Site, node: cst.CSTNode) -> cst.Name | None:
-    """The variable whose value a node changes in place."""
-    target: cst.CSTNode | None = None
-    if isinstance(node, cst.AssignTarget | cst.AugAssign) and isinstance(node.target, cst.Subscript | cst.Attribute):
-        target = node.target
-    elif isinstance(node, cst.AugAssign) and isinstance(node.target, cst.Name):
-        if not site.is_plain(node.target):
-            target = node.target
-    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        name = node.func.attr.value
-        if (name.endswith("_") and not name.endswith("__")) or name in ("append", "extend", "update", "add", "pop"):
-            target = node.func.value
-    while isinstance(target, cst.Subscript | cst.Attribute):
-        target = target.value
-    return target if isinstance(target, cst.Name) else None
 
 
 def _input(site: Site, node: cst.BaseExpression, text: str, run: list[Statement]) -> Value:
@@ -316,6 +301,24 @@ def _outputs(
         found.append(name)
         values.append(_tensor(known[0]))  # type: ignore[arg-type]
     return found, values
+
+
+def _returned_names(returned: cst.BaseExpression | None) -> set[str]:
+    return (
+        {n.value for n in (returned, *getattr(returned, "elements", ())) if isinstance(n, cst.Name)}
+        if returned
+        else set()
+    )
+
+
+def _own_outputs(run: list[Statement], free: set[str], outputs: set[str]) -> None:
+    """Refuse where a result may be another name for what comes from outside, or a view of it."""
+    for node in only(walk_scope(list(run)), cst.Assign):
+        source = viewed(node.value)
+        if isinstance(source, cst.Name) and source.value in free:
+            shared = {t.target.value for t in node.targets if isinstance(t.target, cst.Name)} & outputs - {source.value}
+            if shared:
+                raise Refusal(f"`{min(shared)}`, which comes out of it, may be `{source.value}` itself")
 
 
 def _gives_dense(site: Site, node: cst.BaseExpression) -> bool:

@@ -45,6 +45,18 @@ VIEWS = frozenset(
     "view reshape flatten unflatten squeeze unsqueeze t transpose permute expand expand_as view_as diagonal unbind "
     "chunk split narrow select detach contiguous to float type".split()
 )
+_VIEWED = ("T", "mT", "H", "mH", "data", "real", "imag")
+
+
+def viewed(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What an expression is a view of, or may be: `x` for `x.detach()[0].T`."""
+    while True:
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in VIEWS:
+            node = node.func.value
+        elif isinstance(node, cst.Subscript) or (isinstance(node, cst.Attribute) and node.attr.value in _VIEWED):
+            node = node.value
+        else:
+            return node
 
 
 def only_read(site: Site, node: cst.BaseExpression) -> bool:

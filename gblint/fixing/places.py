@@ -75,7 +75,8 @@ def swallows(site: Site, node: cst.BaseExpression) -> bool:
             continue
         left = known.module.functions[known.info.methods["__exit__"]]
         tree = at(site, known.module, left.start, left.end).node
-        if any(not _is_falsy(found.value) for found in m.findall(tree, m.Return())):
+        returns = (found for found in m.findall(tree, m.Return()) if isinstance(found, cst.Return))
+        if any(not _is_falsy(found.value) for found in returns):
             return True
     return False
 
@@ -104,15 +105,33 @@ def callers(site: Site) -> list[Site]:
     ):
         raise Refusal("the function is decorated with what calls it")
     calls = site.machine.callers.get((site.module.path, info.start), {})
-    if not calls or not all(isinstance(node, cst.Call) for node in calls):
+    if not calls or not all(isinstance(node, cst.Call) for _, _, node in calls):
         raise Refusal(f"`{info.qualname}` is called from code that is not in view")
     name = info.owner or info.qualname
     mentioned = _check_mentions(site, info, name)
-    found = [Site(site.machine, chunk, node, site.finding, site.options) for node, chunk in calls.items()]
+    others = (places for key, places in site.machine.callers.items() if key != (site.module.path, info.start))
+    if any(not calls.keys().isdisjoint(places) for places in others):
+        raise Refusal(f"a call of `{info.qualname}` runs other functions as well")
+    found = _seen_calls(site, info)
     accounted = sum(_mentions(name, s.text(n.func)) for s in found for n in [s.node] if isinstance(n, cst.Call))
     if mentioned - 1 > accounted:
         raise Refusal(f"not all calls of `{name}` are in view")
     return found
+
+
+def seen_callers(site: Site) -> list[Site]:
+    """As `callers`, for those calls that the analysis came by. Raises Refusal where the function is handed on by its
+    name, so that it may be called by another."""
+    info = function_info(site)
+    if info is None:
+        return []
+    _check_mentions(site, info, info.owner or info.qualname)
+    return _seen_calls(site, info)
+
+
+def _seen_calls(site: Site, info: FunctionInfo) -> list[Site]:
+    calls = site.machine.callers.get((site.module.path, info.start), {})
+    return [Site(site.machine, chunk, node, site.finding, site.options) for (_, _, node), chunk in calls.items()]
 
 
 def _mentions(name: str, text: str) -> int:

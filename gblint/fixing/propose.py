@@ -58,7 +58,7 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
                 raise
             continue
         if repair is not None:
-            fix = Fix(meta.name, repair.applicability, repair.message, tuple(repair.edits))
+            fix = Fix(meta.name, repair.applicability, repair.message, tuple(repair.edits), repair.differs)
             offers.append((STRENGTH.index(repair.applicability), meta.rank, fix))
     offers.sort(key=lambda offer: offer[:2])
     fixes = tuple(fix for _, _, fix in offers[:MOST])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter.values import Const, DataScalar, Mapping, Plain, Sequence, Tensor, Value, members
+from gblint.interpreter.functions import tree_of
+from gblint.interpreter.values import Const, DataScalar, Function, Mapping, Plain, Sequence, Tensor, Value, members
 from gblint.interpreter.walk import only, walk, walk_scope
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ _NAMESPACES = ("torch.", "math.", "operator.", "numpy.")
 _IMPURE = ("torch.save", "torch.load", "torch.manual_seed", "torch.set_", "torch.use_", "torch.seed", "torch._dynamo")
 _BINDERS = (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor, cst.Del)
 _NAMERS = (cst.AsName, cst.FunctionDef, cst.ClassDef)
+_CHANGES = frozenset(
+    "append appendleft extend insert remove pop popleft popitem clear add discard update setdefault".split()
+)
 _KNOWN = (Tensor, Const, Plain, DataScalar, Sequence, Mapping)
 
 
@@ -92,6 +96,24 @@ def changed_names(nodes: Iterable[cst.CSTNode]) -> set[str]:
     return found
 
 
+def changed_in_place(site: Site, node: cst.CSTNode) -> cst.Name | None:
+    """The variable whose value a node changes in place."""
+    target: cst.CSTNode | None = None
+    if isinstance(node, cst.AssignTarget | cst.AugAssign) and isinstance(node.target, cst.Subscript | cst.Attribute):
+        target = node.target
+    elif isinstance(node, cst.AugAssign) and isinstance(node.target, cst.Name):
+        if not site.is_plain(node.target):
+            target = node.target
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        name = node.func.attr.value
+        of_container = name in ("append", "extend", "update", "add", "pop") and site.tensor(node.func.value) is None
+        if (name.endswith("_") and not name.endswith("__")) or of_container:
+            target = node.func.value
+    while isinstance(target, cst.Subscript | cst.Attribute):
+        target = target.value
+    return target if isinstance(target, cst.Name) else None
+
+
 def _targets(target: cst.CSTNode) -> Iterable[str]:
     if isinstance(target, cst.Name):
         yield target.value
@@ -100,6 +122,35 @@ def _targets(target: cst.CSTNode) -> Iterable[str]:
             yield from _targets(element.value)
     elif isinstance(target, cst.StarredElement):
         yield from _targets(target.value)
+
+
+def changes_state(site: Site, nodes: Iterable[cst.CSTNode]) -> bool:
+    """Whether evaluating expressions calls a function of the project that changes what outlives the call: a global, or
+    an object that it has from outside."""
+    for node in walk_all(nodes):
+        value = site.value(node.func) if isinstance(node, cst.Call) else None
+        functions = [m for m in members(value) if isinstance(m, Function)] if value is not None else []
+        trees = [tree_of(site.machine, function) for function in functions]
+        if any(tree is not None and _writes_outside(tree.node) for tree in trees):
+            return True
+    return False
+
+
+def _writes_outside(function: cst.FunctionDef | cst.Lambda) -> bool:
+    own = {p.name.value for p in walk(function.params) if isinstance(p, cst.Param)} | changed_names([function.body])
+    for node in walk_scope([function.body]):
+        if isinstance(node, cst.Global | cst.Nonlocal):
+            return True
+        changed: cst.CSTNode | None = None
+        if isinstance(node, cst.AssignTarget | cst.AugAssign):
+            changed = node.target if isinstance(node.target, cst.Attribute | cst.Subscript) else None
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _CHANGES:
+            changed = node.func
+        while isinstance(changed, cst.Attribute | cst.Subscript):
+            changed = changed.value
+        if isinstance(changed, cst.Name) and changed.value not in own:
+            return True
+    return False
 
 
 def call_is_pure(site: Site, call: cst.Call) -> bool:

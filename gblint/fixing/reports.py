@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from gblint.fixing.guards import Place
-from gblint.fixing.purity import walk_all
+from gblint.fixing.purity import changes_state, walk_all
 from gblint.interpreter.values import Instance, members, type_name
 
 if TYPE_CHECKING:
@@ -98,8 +98,9 @@ def _line_may_go(site: Site, line: cst.CSTNode) -> bool:
 
 def harmless(site: Site, nodes: list[cst.CSTNode]) -> bool:
     """Whether leaving out an evaluation loses nothing but its value, as far as the text shows: it sets no variable,
-    awaits nothing, changes no tensor in place, draws no random number, takes nothing from an iterator or container."""
-    return not any(_leaves_a_trace(site, part) for part in walk_all(nodes))
+    awaits nothing, changes no tensor in place, draws no random number, takes nothing from an iterator or container, and
+    calls no function of the project that changes what outlives the call."""
+    return not any(_leaves_a_trace(site, part) for part in walk_all(nodes)) and not changes_state(site, nodes)
 
 
 def _leaves_a_trace(site: Site, part: cst.CSTNode) -> bool:

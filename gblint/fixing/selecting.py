@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -11,10 +12,10 @@ from gblint.findings.finding import Edit
 from gblint.fixing import forms
 from gblint.fixing.arms import WIDTH, Arm, Bind, Choice, Step, Write, kind_of, wrapped
 from gblint.fixing.liveness import bound_before, is_live
-from gblint.fixing.owned import may_change, only_read
-from gblint.fixing.purity import is_pure
+from gblint.fixing.owned import may_change, only_read, viewed
+from gblint.fixing.purity import changed_in_place, is_pure
 from gblint.fixing.site import Refusal, Statement
-from gblint.interpreter.values import Const, Plain, Tensor, members
+from gblint.interpreter.values import Const, Instance, Plain, Tensor, members
 from gblint.interpreter.walk import walk
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ _RESHAPES = frozenset(
     "reshape chunk split index_select topk nonzero".split()
 )
 
+_RESIZERS = re.compile(
+    r"(adaptive|fractional|max|avg|lp|_)*_?pool|upsample|interpolate|pixel_?(un)?shuffle|(un)?flatten|embedding", re.I
+)
 
 _ALWAYS = "now always runs: wrong if it draws random numbers or changes state"
 
@@ -82,6 +86,8 @@ class Selector:
             for other in no.leaves:
                 if _differ(site, one, other):
                     raise Refusal(f"`{site.text(one)}` and `{site.text(other)}` have different shapes")
+                if _differ_in_kind(site, one, other):
+                    raise Refusal(f"`{site.text(one)}` and `{site.text(other)}` have different dtypes")
         leaves = [*yes.leaves, *no.leaves]
         if not all(forms.same_form(site, leaf, leaves[0]) for leaf in leaves[1:]):
             texts = [_short(site.text(c.leaves[0]) if len(c.leaves) == 1 else c.text) for c in (yes, no)]
@@ -137,6 +143,41 @@ class Selector:
         return "; ".join([start, *doubts[:3]])
 
 
+def check_argument(site: Site, name: str, values: list[cst.BaseExpression], last: Statement) -> None:
+    """Refuse where a variable that would become a copy of an argument, or of a view of it, is changed in place
+    afterwards, or the argument is: one would no longer see the change of the other."""
+    sources = {s for v in values if isinstance(v, cst.Name) for s in _sources(site, v.value)}
+    given = sorted(s for s in sources if _is_argument(site, s, last))
+    if not given:
+        return
+    later = [use for use in site.after(last) if use.value == name or use.value in given]
+    changed = [use for use in later for above in site.ancestors(use) if changed_in_place(site, above) is use]
+    if changed:
+        raise Refusal(f"`{given[0]}` is an argument, and `{changed[0].value}` is changed in place afterwards")
+
+
+def _sources(site: Site, name: str) -> set[str]:
+    """A variable and those that it may be another name for, or a view of."""
+    found, waiting = {name}, [name]
+    while waiting:
+        for store in site.stores(waiting.pop()):
+            assign = site.parent(site.parent(store) or store)
+            source = viewed(assign.value) if isinstance(assign, cst.Assign) else None
+            if isinstance(source, cst.Name) and source.value not in found:
+                found.add(source.value)
+                waiting.append(source.value)
+    return found
+
+
+def _is_argument(site: Site, name: str, last: Statement) -> bool:
+    """Whether a variable still is what the function was given, as far as what stands before a statement tells."""
+    inside = site.inside([last])
+    behind = set(site.after(last))
+    return name in site.parameters() and all(
+        isinstance(site.parent(s), cst.Param) or s in inside or s in behind for s in site.stores(name)
+    )
+
+
 def _short(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= 40 else text[:37] + "..."
@@ -156,14 +197,32 @@ def _differ(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) -> b
     return _is_part(site, one, other) or _is_part(site, other, one)
 
 
+def _differ_in_kind(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+    """Whether one of two tensors surely holds truth values and the other numbers, or one integers and the other not."""
+    a, b = site.tensor(one), site.tensor(other)
+    if a is None or b is None or 0 in (a.rank, b.rank):
+        return False
+    return bool(a.dtype and b.dtype) and a.dtype != b.dtype
+
+
 def _is_part(site: Site, one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
     base = site.text(other)
     if isinstance(one, cst.Subscript):
         return site.text(one.value) == base
     name, args = forms.applied(site, one)
-    if name not in _RESHAPES:
+    if isinstance(one, cst.Call) and _is_resizer(site, one.func):
+        args = [a.value for a in one.args]
+    elif name not in _RESHAPES and not _RESIZERS.match(name):
         return False
     return any(isinstance(n, cst.BaseExpression) and site.text(n) == base for a in args for n in walk(a))
+
+
+def _is_resizer(site: Site, func: cst.BaseExpression) -> bool:
+    """Whether a module gives another shape than it gets."""
+    value = site.value(func)
+    parts = members(value) if value is not None else []
+    named = [m.base.rpartition(".")[2] for m in parts if isinstance(m, Instance) and m.cls is None]
+    return bool(named) and len(named) == len(parts) and all(_RESIZERS.match(n) for n in named)
 
 
 def returned(selector: Selector, yes: list[Choice], no: list[Choice]) -> str:
@@ -249,6 +308,7 @@ class _Merger:
             other = self._old(name)
         else:
             self.selector.note_bound(other)
+        check_argument(self.site, name, [*value.leaves, *other.leaves], self.region[-1])
         pair = (other, value) if swap else (value, other)
         self.text += self.selector.assign(name, *pair)
 
@@ -279,9 +339,16 @@ def last_read(site: Site, name: str, before: Statement) -> cst.Name | None:
     row = site.span(before)[0]
     inside = [n for n in site.uses(name) if any(a is before for a in site.ancestors(n))]
     if inside and not site.is_store(inside[0]):
-        return inside[0]
+        return _with_value(site, inside[0])
     earlier = [n for n in site.uses(name) if site.span(n)[0] < row]
-    return earlier[-1] if earlier and not site.is_store(earlier[-1]) else None
+    return _with_value(site, earlier[-1]) if earlier and not site.is_store(earlier[-1]) else None
+
+
+def _with_value(site: Site, place: cst.Name) -> cst.Name:
+    """A place that reads a variable, or, where the analysis did not come by there, the last one at which it did."""
+    if site.value(place) is not None:
+        return place
+    return next((n for n in reversed(site.loads(place.value)) if site.value(n) is not None), place)
 
 
 def becomes_tensor(site: Site, node: cst.BaseExpression) -> bool:
@@ -327,11 +394,12 @@ def selecting(
     site: Site, condition: Condition, indent: str, bound: set[str], build: Callable[[Selector], str]
 ) -> tuple[Selector, str]:
     """The lines that `build` writes with a selector. The condition is kept in a variable of its own where it is needed
-    more than once or what it reads is bound anew by the lines (`bound`)."""
+    more than once, in a loop, or what it reads is bound anew by the lines (`bound`)."""
     selector = Selector(site, condition, condition.tensor, indent)
     text = build(selector)
     read = {n.value for c in condition.nodes for n in walk(c) if isinstance(n, cst.Name)}
-    if selector.written <= 1 and not (read & bound and text.count("\n") > 1):
+    again = any(line.lstrip().startswith("for ") for line in text.splitlines())  # it would be asked in each round
+    if selector.written <= 1 and not again and not (read & bound and text.count("\n") > 1):
         return selector, text
     if len(condition.nodes) == 1 and isinstance(condition.nodes[0], cst.Name) and not read & bound:
         return selector, text

@@ -73,6 +73,8 @@ def run_always(
         selector.note_alias(name, region[0])
         before = Choice(old[name], [last_read(site, name, region[0]) or cst.Name(name)])
         after = Choice(name, [_value_of(site, name, lines)])
+        if all(site.value(leaf) is None for leaf in (*before.leaves, *after.leaves)):
+            raise Refusal(f"what `{name}` holds is not known, so `torch.where` may not take it")
         text += selector.assign(name, *((after, before) if kept else (before, after)))
     if guard:
         text = f"if {guard}:\n{indented(text, site.step)}"

@@ -145,8 +145,9 @@ class Machine:
         self.reached: set[tuple[str, str]] = set()
         self.executed: set[tuple[str, str, int]] = set()
         self.sites: dict[tuple[str, str, cst.CSTNode], Site] = {}
-        # calls of the listed functions by path and row: what codemods rewrite together with a signature
-        self.callers: dict[tuple[str, int], dict[cst.CSTNode, Chunk]] = {}
+        # calls of the listed functions by path and row: what codemods rewrite together with a signature; a call goes by
+        # file and row as well, as chunks of the same text share their tree
+        self.callers: dict[tuple[str, int], dict[tuple[str, int, cst.CSTNode], Chunk]] = {}
         self.entries: dict[str, str] = {}  # kinds of the roots by name
         self.places: dict[str, tuple[str, int]] = {}  # of functions by name
         self.unresolved: set[str] = set()
@@ -458,7 +459,8 @@ class Machine:
     def _note_call(self, frame: Frame, function: Function, node: cst.CSTNode) -> None:
         """Keep the root or the call for the call graph: of a call seen several times, at its least guarded."""
         if function.info is not None and not self.guessing:
-            self.callers.setdefault((function.module.path, function.info.start), {})[node] = frame.chunk
+            place = frame.chunk.module.path, frame.chunk.first, node
+            self.callers.setdefault((function.module.path, function.info.start), {})[place] = frame.chunk
         if not frame.traced:
             return
         name = functions.full_name(function)

@@ -83,6 +83,107 @@ def test_results_are_compared(one: str, other: str, unsafe: bool, differs: bool)
     assert bool(pairs.difference(ran(one), ran(other), unsafe)) is differs
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "said", "differs"),
+    [
+        ("list<0, tuple<'a'>, 2>", "list<0, 1>", "effects", False),  # numbered by the length of the list
+        ("list<tuple<'a'>, 1>", "list<>", "effects", False),
+        ("list<0>", "list<0, 1>", "effects", True),  # none of them may be new
+        ("list<tuple<'a'>, tuple<'b'>>", "list<tuple<'b'>, tuple<'a'>>", "effects", True),
+        ("float32(1,)()- [1]", "float32(1,)()- [2]", "effects", True),
+        ("float32(1,)()- [0.5]", "float32(1,)()- [0.7]", "draws", False),
+        ("float32(1,)()- [0.5]", "float64(1,)()- [0.7]", "draws", True),
+        ("2", "raises IndexError: no", "errors", False),
+        ("2", "raises TypeError: no", "errors", True),  # no value does that, but what was written
+        ("2", "3", "errors", True),
+    ],
+)
+def test_what_a_repair_says_of_itself_is_left_out(one: str, other: str, said: str, differs: bool) -> None:
+    assert pairs.difference(ran(one), ran(other), unsafe=True)
+    assert bool(pairs.difference(ran(one), ran(other), unsafe=True, said={said})) is differs
+
+
+HEAD = """
+import logging
+import os
+import random
+
+import torch
+
+logger = logging.getLogger("model")
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (
+            """
+seen = []
+logging.Logger.noted = lambda self, text: seen.append(text)
+
+@torch.compile
+def f(x):
+    logger.warning("%s", seen.append(1))
+    return x * 2
+
+f(torch.ones(2))
+seen
+""",
+            "kept",  # the argument changes something
+        ),
+        (
+            """
+class Told(logging.Handler):
+    def emit(self, record):
+        seen.append(record.msg)
+
+seen = []
+logger.addHandler(Told())
+
+@torch.compile
+def f(x):
+    logger.warning("always")
+    return x * 2
+
+f(torch.ones(2))
+seen
+""",
+            "as said",
+        ),
+        (
+            """
+@torch.compile
+def f(x):
+    os.environ["SHIFT"] = "1"
+    os.environ.update(SCALE="2")
+    return x * 2
+
+f(torch.ones(2))
+os.environ["SCALE"]
+""",
+            "same",  # where the statements stand now is no result
+        ),
+        (
+            """
+random.seed()
+
+@torch.compile
+def f(x):
+    logger.warning("always")
+    return x * 2 + random.random()
+
+f(torch.ones(2))
+""",
+            "invalid",  # another result each time
+        ),
+    ],
+)
+def test_a_program_is_judged(text: str, verdict: str) -> None:
+    (one,) = pairs.judged([(0, HEAD + text)], unsafe=True)
+    assert one.verdict == verdict, one
+
+
 def test_a_break_is_new_where_the_repair_wrote_and_none_was() -> None:
     text, new = "a\nif x:\n    b\nc\nd\n", "a\nwhere(x)\nc\nd\n"
     before = ran(breaks=(("GB0170", 2),))

@@ -13,6 +13,7 @@ import functools
 import gc
 import itertools
 import linecache
+import logging
 import math
 import os
 import random
@@ -23,7 +24,7 @@ import sys
 import tempfile
 import time
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ import torch
 
 from gblint.checking import Options
 from gblint.devtools.dynamo_host import Watch, import_what_a_first_compile_imports, use_eager_backend
+from gblint.findings.finding import Fix
 from gblint.fixing.moved import Moved
 from gblint.fixing.plan import Choice
 from gblint.fixing.session import repair
@@ -44,7 +46,9 @@ SCALAR = re.compile(r"[a-z]+\d*\(\) \[([^][]+)\]")  # a tensor of no dimension, 
 MOST_VALUES = 48  # of a tensor that are written out
 NOTE = "__gblint_note__"
 NUMBERS = itertools.count()
+LOGGER = frozenset(vars(logging.Logger))
 RAISES = "raises "
+MISTAKES = tuple(f"{RAISES}{name}:" for name in ("TypeError", "NameError", "AttributeError", "UnboundLocalError"))
 WRONG = ("CHANGED", "new break")
 TOGETHER = 8  # programs that one process judges
 NOTHING_RAN = "every call raises"
@@ -73,6 +77,7 @@ class Judged(msgspec.Struct):
         kept      nothing was repaired
         same      the repaired program gives what it gave, and no break has come
         no error  a call that raised gives a result now; all else is the same
+        as said   what differs is what the repairs made say of themselves (`Repair.differs`); all else is the same
         new break a break stands on a row that the repair wrote, in the place of rows that had none (where no call
                   raises, which may be a break as well)
         CHANGED   a result differs
@@ -175,29 +180,42 @@ class Pair:
 
     def judge(self, seed: int, text: str) -> Judged | None:
         began = time.process_time()
-        unsafe = self.trial.unsafe
-        answer = Judged(seed, unsafe, "kept")
+        answer = Judged(seed, self.trial.unsafe, "kept")
+        _settle()
+        new, made = _repaired(self.file, text, answer.unsafe)  # first: a run may change what the repair looks up
+        digest = content_digest(new.encode()) if new != text else ""
+        if digest and digest == self.trial.known.get(seed):
+            return None
         before = _run(self.file, text, None)
         if before.error or all(map(_raises, before.results[:-1])):
             answer.verdict, answer.detail = "invalid", before.error or NOTHING_RAN
             return answer
-        new, answer.codemods = _repaired(self.file, text, unsafe)
         if new == text:
             return answer
-        answer.digest = content_digest(new.encode())
-        if answer.digest == self.trial.known.get(seed):
-            return None
+        answer.codemods, answer.digest = [fix.codemod for fix in made], digest
+        said = {aspect for fix in made for aspect in fix.differs}
         after = _run(self.file, new, None)
-        answer.detail = difference(before, after, unsafe, compiled=False)
-        answer.verdict = "CHANGED" if answer.detail else "same"
-        if not answer.detail and self.trial.dynamo:
-            self._compile(answer, text, new, before)
+        self._compare(answer, before, after, said, compiled=False)
+        if answer.verdict in ("same", "as said") and self.trial.dynamo:
+            self._compile(answer, text, new, before, said)
         if answer.verdict == "same" and any(map(_runs_now, before.results, after.results)):
             answer.verdict = "no error"
+        if answer.verdict == "CHANGED" and difference(before, _run(self.file, text, None), answer.unsafe):
+            answer.verdict, answer.detail = "invalid", "gives another result each time"
         answer.seconds = round(time.process_time() - began, 3)
         return answer
 
-    def _compile(self, answer: Judged, text: str, new: str, before: Ran) -> None:
+    def _compare(self, answer: Judged, before: Ran, after: Ran, said: Set[str], compiled: bool = True) -> None:
+        """Say whether results differ: no more than the repairs say of themselves, or more."""
+        found = difference(before, after, answer.unsafe, compiled=compiled)
+        if found and said and not difference(before, after, answer.unsafe, compiled=compiled, said=said):
+            answer.verdict, answer.detail = "as said", found
+        elif found:
+            answer.verdict, answer.detail = "CHANGED", found
+        elif answer.verdict == "kept":
+            answer.verdict = "same"
+
+    def _compile(self, answer: Judged, text: str, new: str, before: Ran, said: Set[str]) -> None:
         """Run the repaired program under Dynamo. The program as it was runs under Dynamo too where there is a
         difference, which may be Dynamo's own, or a break, which may have been there."""
         after = _run(self.file, new, self.watch)
@@ -211,7 +229,7 @@ class Pair:
         elif not any(map(_raises, before.results)) and (come := arrived(text, new, compiled, after)):
             answer.verdict, answer.detail = "new break", come
         elif differs and difference(compiled, after, answer.unsafe):
-            answer.verdict, answer.detail = "CHANGED", differs
+            self._compare(answer, before, after, said)
 
 
 def repaired(text: str, unsafe: bool) -> str:
@@ -220,11 +238,11 @@ def repaired(text: str, unsafe: bool) -> str:
         return _repaired(Path(folder).resolve() / "program.py", text, unsafe)[0]
 
 
-def _repaired(file: Path, text: str, unsafe: bool) -> tuple[str, list[str]]:
+def _repaired(file: Path, text: str, unsafe: bool) -> tuple[str, list[Fix]]:
     file.write_text(text, encoding="utf8")
     repaired = repair(Options(paths=(str(file),), isolated=True, no_cache=True), Choice(unsafe=unsafe))
     new = "".join(data.decode("utf8") for data in repaired.new.values()) or text
-    return new, [step.fix.codemod for step in repaired.made]
+    return new, [step.fix for step in repaired.made]
 
 
 # ----------------------------------------------------------------------------------------------------------- one run
@@ -276,11 +294,16 @@ def _execute(file: Path, results: list[str]) -> None:
 def _note_expressions(body: Sequence[ast.stmt]) -> None:
     """Let each statement at the top (and in loops and blocks there) that is an expression be noted."""
     for statement in body:
-        if isinstance(statement, ast.Expr):
+        if isinstance(statement, ast.Expr) and not _sets_environment(statement.value):
             given = ast.Lambda(ast.arguments([], [], None, [], [], None, []), statement.value)
             statement.value = ast.copy_location(ast.Call(ast.Name(NOTE, ast.Load()), [given], []), statement)
         elif isinstance(statement, (ast.For, ast.With, ast.If)):
             _note_expressions(statement.body)
+
+
+def _sets_environment(node: ast.expr) -> bool:
+    """Whether a statement is there for what it does to the environment: where it stands is no result."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).startswith("os.environ.")
 
 
 def _give_up(*_: object) -> None:
@@ -293,6 +316,8 @@ def _settle() -> None:
     random.seed(0)
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)
+    for name in set(vars(logging.Logger)) - LOGGER:
+        delattr(logging.Logger, name)
 
 
 def _copy(value: Any) -> Any:
@@ -354,12 +379,13 @@ def _runs_now(one: str, other: str) -> bool:
     return _raises(one) and not _raises(other)
 
 
-def difference(one: Ran, other: Ran, unsafe: bool, compiled: bool = True) -> str:
+def difference(one: Ran, other: Ran, unsafe: bool, compiled: bool = True, said: Set[str] = frozenset()) -> str:
     """What differs between two runs, "" if nothing does. A call that raised in the first has no result to compare, and
     nothing is compared after it where it does not raise in the other, or that is under Dynamo.
 
     compiled: the other run is under Dynamo. unsafe: a tensor of no dimension is as good as its number, and a copy may
-    lie otherwise in memory or have a gradient of zero, which is what such repairs say of themselves.
+    lie otherwise in memory or have a gradient of zero, which is what such repairs say of themselves. said: what else
+    the repairs that were made say of themselves, see `gblint.codemod_api.Repair`.
     """
     if other.error and any(map(_raises, one.results[len(other.results) :][:1])):
         return ""  # the error comes where it came, now in what a call is given
@@ -374,9 +400,34 @@ def difference(one: Ran, other: Ran, unsafe: bool, compiled: bool = True) -> str
             continue
         if unsafe:
             first, second = (_lenient(text) for text in (first, second))
-        if not alike(first, second):
+        if "errors" in said and _raises(second) and not second.startswith(MISTAKES):
+            return ""  # as where the first raises
+        if not alike(first, second) and not (said and _as_said(first, second, said)):
             return f"{first[:300]} became {second[:300]}{' under Dynamo' if compiled else ''}"
     return ""
+
+
+def _as_said(one: str, other: str, said: Set[str]) -> bool:
+    """Whether two noted results differ by nothing but other random numbers, or by side effects that did not happen: of
+    a list that records them some are left, in order (those numbered by its length bear other numbers)."""
+    if "draws" in said and NUMBER.sub("#", one) == NUMBER.sub("#", other):
+        return True
+    if "effects" not in said or not (one.startswith("list<") and other.startswith("list<")):
+        return False
+    waiting = iter(_items(one))
+    return all(item in waiting for item in _items(other))
+
+
+def _items(noted_list: str) -> list[str]:
+    """The items of a noted list, without their numbers."""
+    items, depth = [""], 0
+    for letter in NUMBER.sub("#", noted_list)[len("list<") : -1]:
+        depth += (letter in "<([{") - (letter in ">)]}")
+        if letter == "," and not depth:
+            items.append("")
+        else:
+            items[-1] += letter
+    return [item.strip() for item in items if item.strip()]
 
 
 def _lenient(text: str) -> str:

@@ -60,6 +60,7 @@ def table(results: list[Judged]) -> Iterator[str]:
     yield f"{len(results)} programs, {counts['invalid']} of them end in an error"
     yield f"{len(fixed)} repaired: {share(len(fixed), len(results))}"
     yield f"no error: {counts['no error']}, where a call raised before the repair and gives a result now"
+    yield f"as said: {counts['as said']}, where no more differs than the repairs say of themselves"
     for verdict in WRONG:
         yield f"{verdict}: {counts[verdict]}, {share(counts[verdict], len(fixed))} of those repaired"
     yield f"{sum(not one.left for one in fixed)} of them have no break left"
