@@ -130,6 +130,35 @@ print("checksum", last(torch.ones(3, 2), torch.tensor([1, 1, 0]), torch.zeros(2)
 import torch
 
 @torch.compile
+def through_a_part(x, scores):
+    x = x.clone()
+    x[scores.argmax()][0] = 5
+    return x
+
+@torch.compile
+def by_a_method(x, scores):
+    x = x.clone()
+    x[scores.argmax()].view(-1).add_(1)
+    return x
+
+@torch.compile
+def by_a_name(x, scores):
+    x = x.clone()
+    row = x[scores.argmax()]
+    row += 1
+    return x
+
+through_a_part(torch.ones(3, 2), torch.ones(3))
+by_a_method(torch.ones(3, 2), torch.ones(3))
+by_a_name(torch.ones(3, 2), torch.ones(3))
+""",
+            "a copy would be changed instead",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
 def picked(x, scores):
     return x[scores.argmax(), :, torch.tensor([0, 1])] * 2
 
@@ -211,6 +240,9 @@ for x in (torch.ones(3), torch.arange(3)):
         _require_alone(site, node, scalars)
         texts: dict[cst.CSTNode, str] = {s: f"{site.operand(s)}[None]" for s in scalars}
         if not stored:
+            require(
+                not _is_written(site, node), f"`{site.flat(node)}` is written to, and a copy would be changed instead"
+            )
             inner = flat_with(site, node, texts)
             texts = {node: f"{inner}{_removed(site, node)}"}
         if stored:
@@ -226,6 +258,20 @@ for x in (torch.ones(3), torch.arange(3)):
             edits,
             ("errors",) if masks else (),
         )
+
+
+def _is_written(site: Site, node: cst.BaseExpression) -> bool:
+    """Whether what an expression gives is changed in place: itself, a part of it, or under the name it is given."""
+    above = site.parent(node)
+    if isinstance(above, cst.AssignTarget | cst.AugAssign):
+        return above.target is node
+    if isinstance(above, cst.Assign) and isinstance(above.targets[0].target, cst.Name):
+        uses = site.uses(above.targets[0].target.value)
+        return any(_is_written(site, use) for use in uses if not isinstance(site.parent(use), cst.AssignTarget))
+    if isinstance(above, cst.Attribute) and isinstance(site.parent(above), cst.Call):
+        return above.attr.value.rstrip("_") + "_" == above.attr.value or _is_written(site, above)
+    inner = isinstance(above, cst.Subscript | cst.Attribute) and above.value is node
+    return (inner or (isinstance(above, cst.Call) and above.func is node)) and _is_written(site, above)
 
 
 def _dtype(site: Site, node: cst.BaseExpression) -> str:

@@ -24,7 +24,7 @@ def is_live(site: Site, name: str, region: list[Statement]) -> bool:
     loop = site.loop(region[0])
     looped = set(only(walk(loop), cst.Name)) if loop is not None else set()
     stores = [s for s in site.stores(name) if s not in inside]
-    for load in site.loads(name):
+    for load in site.readings(name):
         row = site.span(load)[0]
         if load in inside:
             if loop is not None and not _stored_before(site, name, load, inside):
@@ -35,7 +35,7 @@ def is_live(site: Site, name: str, region: list[Statement]) -> bool:
         if row <= end and load not in looped:
             continue
         after = [s for s in stores if (site.span(s)[0] > end) == (row > end) and (row > end or s in looped)]
-        if not any(_dominates(site, s, load) for s in after):
+        if not any(_dominates(site, s, load) for s in after if s is not load):
             return True
     return False
 

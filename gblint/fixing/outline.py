@@ -294,7 +294,7 @@ def _outputs(
     found: list[str] = []
     values: list[Tensor] = []
     for name in sorted(sets & later):
-        loads = [n for n in site.loads(name) if n in reads]
+        loads = [n for n in site.readings(name) if n in reads]
         known = [site.value(n) for n in loads]
         if any(k is None for k in known) or not all(_tensor(k) for k in known):
             raise _Grow(_around(site, run, loads), f"`{name}`, which comes out of it, is not surely a tensor")
@@ -346,7 +346,7 @@ def _later(site: Site, run: list[Statement]) -> set[cst.Name]:
     if loop is not None:
         around = site.inside([loop])
         places |= {n for n in site.names if n in around}
-    return {n for n in places - site.inside(run) if not site.is_store(n)}
+    return {n for n in places - site.inside(run) if n in site.readings(n.value)}
 
 
 def _touches_only(site: Site, run: list[Statement]) -> bool:

@@ -244,6 +244,10 @@ class Site:
         """The places that read a variable."""
         return [n for n in self.uses(name) if not self.is_store(n)]
 
+    def readings(self, name: str) -> list[cst.Name]:
+        """The places that need the value of a variable: those of `loads`, and `x += 1`."""
+        return [n for n in self.uses(name) if not self.is_store(n) or isinstance(self.parent(n), cst.AugAssign)]
+
     def stores(self, name: str) -> list[cst.Name]:
         """The places that bind a variable, parameters included."""
         return [n for n in self.uses(name) if self.is_store(n)]

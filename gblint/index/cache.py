@@ -47,6 +47,8 @@ Fresh = tuple[dict[str, tuple[int, int, int, str]], dict[str, bytes]]  # of file
 _DECODER = msgspec.msgpack.Decoder(ModuleInfo)
 _ENCODER = msgspec.msgpack.Encoder()
 _SEAL = 16  # bytes
+# The second where SQLite's own message quotes a damaged name.
+_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _ABANDONED: list[sqlite3.Connection] = []
 
 
@@ -188,10 +190,10 @@ class IndexCache:
         try:
             try:
                 self._write()
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 self._give_up(error)
                 self._write()
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *_ERRORS) as error:
             self.problem = self.problem or f"{self.folder}: {error}"
         self._new_files, self._new_indexes, self._new_results = {}, {}, {}
 
@@ -224,7 +226,7 @@ class IndexCache:
                 marks = ", ".join("?" * len(some))
                 rows = connection.execute(f"SELECT key, blob FROM {table} WHERE key IN ({marks})", some)
                 self._ahead.update(((table, key), _opened(table, key, blob)) for key, blob in rows)
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             self._give_up(error)
 
     def _select(self, table: str, key: str) -> bytes | None:
@@ -235,7 +237,7 @@ class IndexCache:
             if connection is None:
                 return None
             row = connection.execute(f"SELECT blob FROM {table} WHERE key = ?", (key,)).fetchone()
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             self._give_up(error)
             return None
         return _opened(table, key, row[0]) if row else None
@@ -246,7 +248,7 @@ class IndexCache:
             if connection is None:
                 return {}
             rows = connection.execute("SELECT path, mtime, ctime, size, digest, seal FROM files").fetchall()
-        except sqlite3.Error as error:
+        except _ERRORS as error:
             self._give_up(error)
             return {}
         return {
@@ -263,7 +265,7 @@ class IndexCache:
             self._connection.execute("PRAGMA synchronous=OFF")
         return self._connection
 
-    def _give_up(self, error: sqlite3.Error) -> None:
+    def _give_up(self, error: Exception) -> None:
         """Leave a locked cache alone; remove a damaged one, so that the next save starts anew."""
         self._disconnect()
         if "locked" in str(error):
@@ -316,7 +318,7 @@ class IndexCache:
                 rows = ((key, _seal(table, key, blob=blob) + blob) for key, blob in new.items())
                 connection.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
             connection.execute("COMMIT")
-        except sqlite3.Error:
+        except _ERRORS:
             connection.rollback()
             raise
 

@@ -45,6 +45,19 @@ def database(folder: Path) -> Path:
     return found
 
 
+@pytest.mark.parametrize("name", [b"files", b"indexes", b"results"])
+def test_a_damaged_name_that_is_no_text_is_damage(name: bytes, models: Path, gblint: Callable[..., Result]) -> None:
+    expected = gblint(*CHECK).out
+    whole = database(models).read_bytes()
+    schema = (
+        whole[:4096].replace(b"TABLE " + name, b"TABL\xe6 " + name).replace(b"table" + name, b"table\xe6" + name[1:])
+    )
+    assert schema != whole[:4096]
+    database(models).write_bytes(schema + whole[4096:])
+    result = gblint(*CHECK)
+    assert (result.out, result.err) == (expected, "")
+
+
 def test_no_damage_is_believed(models: Path, gblint: Callable[..., Result]) -> None:
     expected = gblint(*CHECK).out
     whole = database(models).read_bytes()
