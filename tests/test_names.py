@@ -37,6 +37,8 @@ ELSEWHERE = {
     "tensors": "a kind of argument in the knowledge",
     "cell": "a kind of `Globals`",
     **dict.fromkeys(("match", "ternary"), "kinds of a `Branch`"),
+    **dict.fromkeys(("default", "lite"), "modes of `torch.compile`"),
+    **dict.fromkeys(("eager", "aot_eager", "cudagraphs"), "backends of `torch.compile`"),
 }
 # Names that repairs give to what they add, and parts of names that they take off.
 GIVEN = {"Forward", "Ns", "Out", "Output", "VALUE", "_value", "draw", "early_", "get_", "if_not", "if_so", "joined",
