@@ -260,18 +260,21 @@ for x in (torch.ones(3), torch.arange(3)):
         )
 
 
-def _is_written(site: Site, node: cst.BaseExpression) -> bool:
-    """Whether what an expression gives is changed in place: itself, a part of it, or under the name it is given."""
+def _is_written(site: Site, node: cst.CSTNode, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether what an expression gives is changed in place: itself, a part of it, or under the name it is given. seen:
+    names that have been followed."""
     above = site.parent(node)
     if isinstance(above, cst.AssignTarget | cst.AugAssign):
         return above.target is node
     if isinstance(above, cst.Assign) and isinstance(above.targets[0].target, cst.Name):
-        uses = site.uses(above.targets[0].target.value)
-        return any(_is_written(site, use) for use in uses if not isinstance(site.parent(use), cst.AssignTarget))
+        name = above.targets[0].target.value
+        uses = [use for use in site.uses(name) if not isinstance(site.parent(use), cst.AssignTarget)]
+        return name not in seen and any(_is_written(site, use, seen | {name}) for use in uses)
     if isinstance(above, cst.Attribute) and isinstance(site.parent(above), cst.Call):
-        return above.attr.value.rstrip("_") + "_" == above.attr.value or _is_written(site, above)
-    inner = isinstance(above, cst.Subscript | cst.Attribute) and above.value is node
-    return (inner or (isinstance(above, cst.Call) and above.func is node)) and _is_written(site, above)
+        return above.attr.value.rstrip("_") + "_" == above.attr.value or _is_written(site, above, seen)
+    if isinstance(above, cst.Call):
+        return above.func is node and _is_written(site, above, seen)
+    return isinstance(above, cst.Subscript | cst.Attribute) and above.value is node and _is_written(site, above, seen)
 
 
 def _dtype(site: Site, node: cst.BaseExpression) -> str:
