@@ -88,13 +88,14 @@ class _Session:
         self._dropped: list[Dropped] = []
         self._origins: list[tuple[int, int]] = []
         self._edits: dict[str, list[Edit]] = defaultdict(list)
+        self._doubted: dict[Key, int] = {}  # what was taken back, with how many repairs had been made before that pass
         self._memory = Resident(projects=MOST_PROJECTS)
 
     def run(self) -> Repaired:
         before = after = self._check(self._new)
         self._editable = set(before.checked)
         for _ in range(PASSES):
-            if not self._pass(after):
+            if not self._pass(after) and not self._second_chance():
                 break
             after = self._check(self._new)
         changed = {p: data for p, data in self._new.items() if data != self._old[p]}
@@ -111,11 +112,22 @@ class _Session:
 
     def _pass(self, outcome: Outcome) -> bool:
         """One round of repairs; False when there was nothing (more) to make."""
-        blame = Blame()
+        blame, made = Blame(), len(self._made)
+        known = set(self._banned)
         helped = self._try(outcome, blame)
         for step, reason in blame.out.values():
             self._drop(step, reason)
+        self._doubted |= dict.fromkeys(self._banned - known, made)
         return helped
+
+    def _second_chance(self) -> bool:
+        """Allow once more what was taken back while others were still to be made, which may have been to blame; False
+        if there is nothing of that kind."""
+        again = {key for key, made in self._doubted.items() if made < len(self._made)}
+        self._doubted.clear()
+        self._banned -= again
+        self._dropped = [dropped for dropped in self._dropped if dropped.step.key not in again]
+        return bool(again)
 
     def _try(self, outcome: Outcome, blame: Blame) -> bool:
         attempt = 0
@@ -144,14 +156,15 @@ class _Session:
         for step in wanted:
             groups[setting_of(step.fix), step.finding.function.partition(".")[0]].append(step)
         for (setting, _), group in groups.items():
-            first = group[:1]
-            edits = _by_file(first)
-            contents = self._contents(first, edits)
+            # what goes with the setting at one place (`int()` round a size) is needed at each
+            chosen = [step for number, step in enumerate(group) if number == 0 or len(step.fix.edits) > 1]
+            edits = _by_file(chosen)
+            contents = self._contents(chosen, edits)
             if contents is None:
                 continue
             after = self._check(self._new | contents, WHOLE)
             if len(after.findings) < len(outcome.findings):
-                self._take(first, edits, contents)
+                self._take(chosen, edits, contents)
                 return True
             for step in group:
                 self._drop(step, f"with `{setting}` no fewer breaks would be left")
