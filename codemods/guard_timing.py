@@ -26,6 +26,7 @@ from gblint.codemod_api import (
     Place,
     Repair,
     Site,
+    base,
     everything_that_needs,
     guarded,
     harmless,
@@ -352,10 +353,8 @@ listed(torch.ones(2))
 
     def _is_read(self, site: Site, target: cst.BaseExpression) -> bool:
         """Whether the function reads the part of an object of its own that a statement sets."""
-        base = target
-        while isinstance(base, cst.Attribute | cst.Subscript):
-            base = base.value
-        if isinstance(base, cst.Name) and base.value in site.parameters():
+        whole = base(target)
+        if isinstance(whole, cst.Name) and whole.value in site.parameters():
             return False  # it is there from a call before
         same = (
             n for n in walk(site.function.body) if isinstance(n, type(target)) and site.text(n) == site.text(target)
@@ -364,10 +363,7 @@ listed(torch.ones(2))
 
     def _kept(self, site: Site, container: cst.BaseExpression) -> str:
         """Why a container must have the times, "" if it is an attribute."""
-        base = container
-        while isinstance(base, cst.Attribute | cst.Subscript):
-            base = base.value
-        if isinstance(base, cst.Name) and base is container and site.binds(base.value):
+        if isinstance(container, cst.Name) and site.binds(container.value):
             return "the time is part of what is computed"
         return ""
 

@@ -239,14 +239,14 @@ for x in (torch.ones(3), torch.arange(3)):
             return _filled(site, node, stored)
         _require_alone(site, node, scalars)
         texts: dict[cst.CSTNode, str] = {s: f"{site.operand(s)}[None]" for s in scalars}
-        if not stored:
+        if stored:
+            _check_overlap(site, node, above)
+        else:
             require(
                 not _is_written(site, node), f"`{site.flat(node)}` is written to, and a copy would be changed instead"
             )
             inner = flat_with(site, node, texts)
             texts = {node: f"{inner}{_removed(site, node)}"}
-        if stored:
-            _check_overlap(site, node, above)
         doubt = _doubt_of_write(site, above) if stored else _doubt_of_read(site, node)
         masks = _doubts_of_index(site, scalars)
         doubt = "; ".join(d for d in [*masks[:1], doubt] if d)

@@ -106,14 +106,14 @@ from gblint.interpreter.values import (
     tensor_certainty,
     type_name,
 )
-from gblint.interpreter.walk import children, only, walk, walk_scope
+from gblint.interpreter.walk import base, children, only, walk, walk_scope
 
 __all__ = [
     "MATH", "Always", "Arm", "Bind", "Bound", "Choice", "Class", "Codemod", "CodemodMeta", "Condition", "Const",
     "DataScalar", "Declined", "Difference", "Edit", "Example", "External", "Finding", "Flag", "Function", "Instance",
     "Mapping", "ModuleInfo", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
     "Sequence", "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Use", "Value",
-    "always_returns", "applied", "arm_of", "as_tensor", "bare", "becomes_tensor", "body_of", "bound_before",
+    "always_returns", "applied", "arm_of", "as_tensor", "bare", "base", "becomes_tensor", "body_of", "bound_before",
     "bound_to", "callers", "calls_of", "changed_in_place", "changed_names", "changes_state", "check_argument",
     "check_effects", "check_sizes", "children", "class_site",
     "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived", "doubt",

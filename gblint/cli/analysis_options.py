@@ -121,11 +121,11 @@ def options_of(
 
 def _stdin(stands_for: Path | None) -> bytes:
     """What is on standard input: of a notebook its code. Raises GblintError for what is no notebook."""
-    data = sys.stdin.buffer.read()
-    if stands_for is None or stands_for.suffix != ".ipynb":
-        return data
-    from gblint.notebook import NotebookError, python_of
+    from gblint.notebook import NotebookError, is_notebook, python_of
 
+    data = sys.stdin.buffer.read()
+    if stands_for is None or not is_notebook(str(stands_for)):
+        return data
     try:
         return python_of(data)
     except NotebookError as error:

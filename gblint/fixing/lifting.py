@@ -13,7 +13,7 @@ import libcst as cst
 
 from gblint.findings.finding import Edit
 from gblint.fixing.forms import is_in_place
-from gblint.fixing.owned import viewed
+from gblint.fixing.owned import views
 from gblint.fixing.places import callers, function_info
 from gblint.fixing.purity import changed_in_place, is_pure
 from gblint.fixing.site import Refusal, Site, walk_parameters
@@ -157,15 +157,8 @@ def _check_changes(site: Site, expression: cst.BaseExpression) -> None:
         changed = changed_in_place(site, node)
         if changed is None or changed in behind:
             continue
-        if site.tensor(changed) is not None and (changed.value in read or _views(site, changed.value) & read):
+        if site.tensor(changed) is not None and (changed.value in read or views(site, changed.value) & read):
             raise Refusal(f"`{changed.value}` is changed in place before the value is computed")
-
-
-def _views(site: Site, name: str) -> set[str]:
-    """The variables that a variable is, or may be, a view of."""
-    assigns = [site.parent(site.parent(store) or store) for store in site.stores(name)]
-    sources = [viewed(a.value) for a in assigns if isinstance(a, cst.Assign)]
-    return {source.value for source in sources if isinstance(source, cst.Name)}
 
 
 def _is_changed(site: Site, name: cst.Name) -> bool:

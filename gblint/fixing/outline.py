@@ -284,7 +284,7 @@ def _outputs(
 ) -> tuple[list[str], list[Tensor]]:
     """Variables set in the run and read after it; all have to be tensors."""
     if returned is not None:
-        parts = [e.value for e in returned.elements] if isinstance(returned, cst.Tuple) else [returned]
+        parts = _results(returned)
         tensors = [_tensor(site.value(part)) for part in parts]
         if any(t is None and not _gives_dense(site, part) for t, part in zip(tensors, parts, strict=True)):
             raise Refusal("what it returns is not surely a tensor")
@@ -303,12 +303,12 @@ def _outputs(
     return found, values
 
 
+def _results(returned: cst.BaseExpression) -> list[cst.BaseExpression]:
+    return [e.value for e in returned.elements] if isinstance(returned, cst.Tuple) else [returned]
+
+
 def _returned_names(returned: cst.BaseExpression | None) -> set[str]:
-    return (
-        {n.value for n in (returned, *getattr(returned, "elements", ())) if isinstance(n, cst.Name)}
-        if returned
-        else set()
-    )
+    return {n.value for n in _results(returned) if isinstance(n, cst.Name)} if returned is not None else set()
 
 
 def _own_outputs(run: list[Statement], free: set[str], outputs: set[str]) -> None:

@@ -59,6 +59,13 @@ def viewed(node: cst.BaseExpression) -> cst.BaseExpression:
             return node
 
 
+def views(site: Site, name: str) -> set[str]:
+    """The variables that a variable is another name for or a view of, or may be."""
+    assigns = [site.parent(site.parent(store) or store) for store in site.stores(name)]
+    sources = [viewed(a.value) for a in assigns if isinstance(a, cst.Assign)]
+    return {source.value for source in sources if isinstance(source, cst.Name)}
+
+
 def only_read(site: Site, node: cst.BaseExpression) -> bool:
     """Whether the tensor that an expression gives is used as an operand or an argument and no more: nothing changes it,
     and nothing that could is given it. Then it makes no difference if it shares memory."""

@@ -9,7 +9,7 @@ import libcst as cst
 
 from gblint.interpreter.functions import tree_of
 from gblint.interpreter.values import Const, DataScalar, Function, Mapping, Plain, Sequence, Tensor, Value, members
-from gblint.interpreter.walk import only, walk, walk_scope
+from gblint.interpreter.walk import base, only, walk, walk_scope
 
 if TYPE_CHECKING:
     from gblint.fixing.site import Site
@@ -109,9 +109,8 @@ def changed_in_place(site: Site, node: cst.CSTNode) -> cst.Name | None:
         of_container = name in ("append", "extend", "update", "add", "pop") and site.tensor(node.func.value) is None
         if (name.endswith("_") and not name.endswith("__")) or of_container:
             target = node.func.value
-    while isinstance(target, cst.Subscript | cst.Attribute):
-        target = target.value
-    return target if isinstance(target, cst.Name) else None
+    found = base(target) if target is not None else None
+    return found if isinstance(found, cst.Name) else None
 
 
 def _targets(target: cst.CSTNode) -> Iterable[str]:
@@ -146,9 +145,8 @@ def _writes_outside(function: cst.FunctionDef | cst.Lambda) -> bool:
             changed = node.target if isinstance(node.target, cst.Attribute | cst.Subscript) else None
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _CHANGES:
             changed = node.func
-        while isinstance(changed, cst.Attribute | cst.Subscript):
-            changed = changed.value
-        if isinstance(changed, cst.Name) and changed.value not in own:
+        owner = base(changed) if changed is not None else None
+        if isinstance(owner, cst.Name) and owner.value not in own:
             return True
     return False
 

@@ -12,7 +12,7 @@ from gblint.findings.finding import Edit
 from gblint.fixing import forms
 from gblint.fixing.arms import WIDTH, Arm, Bind, Choice, Step, Write, kind_of, wrapped
 from gblint.fixing.liveness import bound_before, is_live
-from gblint.fixing.owned import may_change, only_read, viewed
+from gblint.fixing.owned import may_change, only_read, views
 from gblint.fixing.purity import changed_in_place, is_pure
 from gblint.fixing.site import Refusal, Statement
 from gblint.interpreter.values import Const, Instance, Plain, Tensor, members
@@ -160,12 +160,9 @@ def _sources(site: Site, name: str) -> set[str]:
     """A variable and those that it may be another name for, or a view of."""
     found, waiting = {name}, [name]
     while waiting:
-        for store in site.stores(waiting.pop()):
-            assign = site.parent(site.parent(store) or store)
-            source = viewed(assign.value) if isinstance(assign, cst.Assign) else None
-            if isinstance(source, cst.Name) and source.value not in found:
-                found.add(source.value)
-                waiting.append(source.value)
+        new = views(site, waiting.pop()) - found
+        found |= new
+        waiting += new
     return found
 
 

@@ -95,9 +95,10 @@ class _Session:
         before = after = self._check(self._new)
         self._editable = set(before.checked)
         for _ in range(PASSES):
-            if not self._pass(after) and not self._second_chance():
+            if self._pass(after):
+                after = self._check(self._new)
+            elif not self._second_chance():
                 break
-            after = self._check(self._new)
         changed = {p: data for p, data in self._new.items() if data != self._old[p]}
         return Repaired(before, after, self._old, changed, self._made, self._dropped, self._origins, self._edits)
 

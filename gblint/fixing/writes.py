@@ -12,6 +12,7 @@ from gblint.fixing.arms import Arm, Choice, Write, arm_of, body_of, calls_of, ki
 from gblint.fixing.purity import is_pure
 from gblint.fixing.site import Refusal, Statement
 from gblint.interpreter.values import Sequence, Stream
+from gblint.interpreter.walk import base
 
 if TYPE_CHECKING:
     from gblint.fixing.selecting import Selector
@@ -240,9 +241,8 @@ def loop_of(site: Site, loop: cst.For) -> Write:
 
 
 def _base(node: cst.BaseExpression) -> set[str]:
-    while isinstance(node, cst.Subscript | cst.Attribute):
-        node = node.value
-    return {node.value} if isinstance(node, cst.Name) else set()
+    found = base(node)
+    return {found.value} if isinstance(found, cst.Name) else set()
 
 
 def statement_write(site: Site, line: Statement) -> Write | None:

@@ -121,8 +121,8 @@ class IndexCache:
     def expect(self, indexes: Iterable[tuple[str, str, str]] = (), results: Iterable[str] = ()) -> None:
         """Read what is going to be asked for: thousands of rows at once cost a third of what they cost one by one.
 
-        indexes: what `load` will be called with; results: what `get` will be called with. What is asked for and not
-        taken stays in memory.
+        indexes: what `load` will be called with; results: what `get` will be called with; no more of each than
+        `batches` gives. What is asked for and not taken stays in memory.
         """
         self._read_ahead("indexes", [_index_key(*names) for names in indexes])
         self._read_ahead("results", [_printable(key) for key in results])
@@ -220,12 +220,11 @@ class IndexCache:
     def _read_ahead(self, table: str, keys: list[str]) -> None:
         try:
             connection = self._open()
-            if connection is None:
+            if connection is None or not keys:
                 return
-            for some in batches(keys):
-                marks = ", ".join("?" * len(some))
-                rows = connection.execute(f"SELECT key, blob FROM {table} WHERE key IN ({marks})", some)
-                self._ahead.update(((table, key), _opened(table, key, blob)) for key, blob in rows)
+            marks = ", ".join("?" * len(keys))
+            rows = connection.execute(f"SELECT key, blob FROM {table} WHERE key IN ({marks})", keys)
+            self._ahead.update(((table, key), _opened(table, key, blob)) for key, blob in rows)
         except _ERRORS as error:
             self._give_up(error)
 

@@ -9,6 +9,7 @@ import libcst as cst
 from gblint.interpreter.events import Call
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import Class, Instance, Mapping, PyModule, Sequence, Value
+from gblint.interpreter.walk import base
 
 if TYPE_CHECKING:
     from gblint.interpreter.externals import Site
@@ -86,9 +87,7 @@ def _tell(machine: Machine, frame: Frame, event: Call) -> None:
 def _is_outside(frame: Frame, node: cst.BaseExpression) -> bool:
     """Whether an expression names something the body was given: a global, a variable of an enclosing function, a
     parameter, or an attribute or element of one."""
-    path = node
-    while isinstance(path, cst.Attribute | cst.Subscript):
-        path = path.value
+    path = base(node)
     if not isinstance(path, cst.Name):
         return False
     if path.value not in frame.env.names or path.value in frame.given:

@@ -76,3 +76,11 @@ def walk_scope(nodes: list[cst.CSTNode]) -> Iterator[cst.CSTNode]:
         yield current
         if current.__class__ not in _SCOPES:
             stack.extend(children(current))
+
+
+def base(node: Node) -> Node | cst.BaseExpression:
+    """What an expression is an attribute or element of, at the bottom: `a` for `a.b[0].c`; itself if it is neither."""
+    found: Node | cst.BaseExpression = node
+    while isinstance(found, cst.Attribute | cst.Subscript):
+        found = found.value
+    return found
