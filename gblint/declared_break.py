@@ -34,6 +34,7 @@ class DeclaredBreak(Rule):
         summary="a function is called that the settings or a plugin declare to break the graph",
         category="user-error",
         advice="Move the call out of the compiled function, or guard it with `torch.compiler.is_compiling()`.",
+        by_hand="what the function does is known to those who declared it",
         confidence=0.97,
     )
     calls = ("mark:declared",)

@@ -30,6 +30,7 @@ class AsSubclassOfBuiltin(Rule):
         summary="`as_subclass` with a class of torch",
         category="supportable",
         advice="Convert outside the compiled region.",
+        by_hand="which class the tensor should have outside of the region is for its author to say",
     )
     calls = ("torch.Tensor.as_subclass",)
     BREAKS = (

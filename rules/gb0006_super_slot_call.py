@@ -47,6 +47,7 @@ class SuperSlotCall(Rule):
         summary="`super()` reaches a method implemented in C",
         category="supportable",
         advice="Do not override __init__ of an exception; raise it outside the compiled function.",
+        by_hand="an exception made in another way would show its handlers something else",
     )
     calls = (
         "builtins.*",

@@ -43,6 +43,7 @@ class MethodAfterBreak(Rule):
         summary="a method of a tensor is called after a break in its arguments",
         category="supportable",
         advice="Evaluate the argument in a statement before, or remove the break in it.",
+        by_hand="it goes with the break in its arguments",
     )
     calls = ("mark:waiting_method",)
     BREAKS = (

@@ -37,6 +37,7 @@ class SkippedLibraryFunction(Rule):
         summary="a library function that Dynamo is told not to trace is called",
         category="supportable",
         advice="Keep it outside: compile the forward pass and the loss only.",
+        by_hand="what the library does there would have to be written anew",
     )
     measured = True
     calls = (

@@ -34,6 +34,7 @@ class UnboundLocal(Rule):
         summary="a local variable is read before it has a value",
         category="user-error",
         advice="Assign the variable on every path.",
+        by_hand="what the variable should be on the other path is not in the code",
     )
     BREAKS = (
         """

@@ -34,6 +34,7 @@ class HookHandle(Rule):
         summary="the handle of a module hook is used in a compiled region",
         category="supportable",
         advice="Register and remove hooks outside the compiled function.",
+        by_hand="when a hook is put on and taken off is up to the code that calls the region",
     )
     calls = ("torch.autograd.graph.RemovableHandle.remove",)
     BREAKS = (

@@ -34,6 +34,7 @@ class NestedTensor(Rule):
         summary="a strided nested tensor is used in a compiled region",
         category="supportable",
         advice="Use layout=torch.jagged, or pad and mask.",
+        by_hand="another layout, or padding, changes every operation that the tensor meets",
     )
     calls = ("torch.*",)
     BREAKS = (

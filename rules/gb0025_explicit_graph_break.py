@@ -33,6 +33,7 @@ class ExplicitGraphBreak(Rule):
         summary="a graph break that the code asks for",
         category="user-error",
         advice="Remove the call, or compile the optimizer step in a function of its own.",
+        by_hand="why somebody wanted the break is not in the code",
         confidence=0.95,
     )
     calls = ("torch._dynamo.graph_break", "torch.optim.*")

@@ -44,6 +44,7 @@ class ListTimesTensor(Rule):
         summary="a list is repeated by a tensor",
         category="supportable",
         advice="Take the length from a shape, or keep a tensor.",
+        by_hand="the length is in a tensor alone, and only the caller may know it before",
     )
     BREAKS = (
         """

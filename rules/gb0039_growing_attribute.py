@@ -41,6 +41,7 @@ class GrowingAttribute(Rule):
         summary="an attribute of a module counts the calls, and each call is compiled anew",
         category="recompile",
         advice="Count outside of the compiled function, or in a buffer.",
+        by_hand="who reads the count, and whether it is saved with the module, is not in the code",
         optional=True,
     )
     BREAKS = (

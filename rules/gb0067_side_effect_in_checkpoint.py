@@ -39,6 +39,7 @@ class SideEffectInCheckpoint(Rule):
         summary="a checkpointed function changes something outside of it",
         category="supportable",
         advice="Return the value instead of storing it.",
+        by_hand="what is stored would have to be returned, by all functions on the way out",
     )
     calls = ("mark:side_effect",)
     BREAKS = (

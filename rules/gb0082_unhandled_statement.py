@@ -36,6 +36,7 @@ class UnhandledStatement(Rule):
         summary="a global or shared variable is deleted in a compiled region",
         category="supportable",
         advice="Assign None instead of deleting.",
+        by_hand="with None assigned, code that asks whether the name exists would be told that it does",
     )
     BREAKS = (
         """

@@ -32,6 +32,7 @@ class ModuleBackwardHook(Rule):
         summary="a module with a backward hook is called in a compiled region",
         category="supportable",
         advice="Hook the parameters with tensor.register_hook, or switch compiled autograd on.",
+        by_hand="a hook of a tensor is handed other gradients than that of a module",
     )
     calls = ("mark:backward_hook",)
     BREAKS = (

@@ -34,6 +34,7 @@ class UnmodelledNumpyArgument(Rule):
         summary="a NumPy argument that torch's model of NumPy does not implement",
         category="supportable",
         advice="Use torch operations, or do the NumPy part outside the compiled region.",
+        by_hand="torch has nothing equal to the argument",
     )
     calls = ("numpy.*", "torch.Tensor.to_mkldnn")
     measured = True

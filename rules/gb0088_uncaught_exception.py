@@ -36,6 +36,7 @@ class UncaughtException(Rule):
         summary="an exception leaves the compiled function",
         category="user-error",
         advice="Validate before the compiled function is called.",
+        by_hand="the check would have to move to the callers, which may rely on where the error comes from",
         confidence=0.8,
     )
     BREAKS = (

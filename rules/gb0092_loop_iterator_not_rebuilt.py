@@ -40,6 +40,7 @@ class LoopIteratorNotRebuilt(Rule):
         summary="a loop over modules or dict items is resumed after a break in it",
         category="supportable",
         advice="Remove the break in the loop, or loop over a list.",
+        by_hand="it goes with the break in the loop",
         torch=">=2.13",
         renamed=(("<2.13", "GB0156"),),
         confidence=0.8,

@@ -35,6 +35,7 @@ class GradFnOfResult(Rule):
         summary="`grad_fn` of a tensor computed in the region",
         category="fundamental",
         advice="Ask requires_grad, or inspect the autograd graph outside the compiled region.",
+        by_hand="only code that runs eagerly can look at the autograd graph",
         confidence=0.7,
     )
     BREAKS = (

@@ -33,6 +33,7 @@ class RetainGrad(Rule):
         summary="`Tensor.retain_grad()` in a compiled region",
         category="fundamental",
         advice="Return the intermediate and take its gradient outside.",
+        by_hand="the intermediate would have to be returned, by all functions on the way out",
     )
     calls = ("torch.Tensor.retain_grad",)
     BREAKS = (

@@ -30,6 +30,7 @@ class UniformFromKeyword(Rule):
         summary="`uniform_` is given its lower bound by the keyword `from`",
         category="supportable",
         advice="Pass the bounds by position.",
+        by_hand="`from` is a word of Python, so the bounds come in a dict, which may be made anywhere",
     )
     calls = ("torch.Tensor.uniform_",)
     BREAKS = (

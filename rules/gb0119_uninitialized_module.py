@@ -37,6 +37,7 @@ class UninitializedModule(Rule):
         summary="the constructor of a module is traced on its own",
         category="user-error",
         advice="Build the module before compiling.",
+        by_hand="where the module should be made is for its author to say",
         confidence=0.85,
     )
     BREAKS = (

@@ -37,6 +37,7 @@ class BackwardCall(Rule):
         summary="`backward()` in a compiled region",
         category="fundamental",
         advice="Compile forward and loss only, and call backward outside.",
+        by_hand="where the training step should be cut in two is for its author to say",
     )
     calls = ("torch.Tensor.backward",)
     BREAKS = (

@@ -39,6 +39,7 @@ class LibraryLock(Rule):
         summary="library code that takes a lock is called in a compiled region",
         category="supportable",
         advice="Keep queues and threads outside; compute cached values in __init__.",
+        by_hand="what the lock keeps apart is not in the code",
     )
     measured = True
     calls = (

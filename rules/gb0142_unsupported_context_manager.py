@@ -74,6 +74,7 @@ class UnsupportedContextManager(Rule):
         summary="a context manager that Dynamo cannot enter",
         category="supportable",
         advice="Enter it outside the compiled function, or make the object inside the region.",
+        by_hand="what the manager does would have to be done without it",
     )
     BREAKS = (
         """

@@ -43,6 +43,7 @@ class UnsupportedConstruction(Rule):
         summary="an object that Dynamo cannot build is made in a compiled region",
         category="supportable",
         advice="Use a dataclass, named tuple or dict, or make the object outside.",
+        by_hand="another class would have to take the place of this one wherever it is used",
     )
     measured = True
     calls = tuple(CLASSES)

@@ -34,6 +34,7 @@ class NdarrayAttribute(Rule):
         summary="an attribute of a NumPy array that Dynamo does not trace",
         category="supportable",
         advice="Ask the tensor for its dtype, or do the NumPy part outside the compiled region.",
+        by_hand="a tensor has nothing equal to the attribute",
     )
     BREAKS = (
         """

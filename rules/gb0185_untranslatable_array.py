@@ -49,6 +49,7 @@ class UntranslatableArray(Rule):
         summary="an array of strings or objects is used in a compiled region",
         category="supportable",
         advice="Use a list, or keep the array outside the compiled function.",
+        by_hand="torch has no arrays of strings or objects",
     )
     calls = ("builtins.len", "numpy.*", "torch.from_numpy", "torch.as_tensor", "torch.tensor")
     BREAKS = (

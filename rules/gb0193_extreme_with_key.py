@@ -31,6 +31,7 @@ class ExtremeWithKey(Rule):
         summary="`max` or `min` with a key or a default",
         category="supportable",
         advice="Sort with the key, or write the loop.",
+        by_hand="sorting picks another one of elements with equal keys",
         torch="<2.15",
     )
     calls = ("builtins.max", "builtins.min")

@@ -34,6 +34,7 @@ class ViewAfterChange(Rule):
         summary="a signature is looked through after a dict from outside was changed",
         category="supportable",
         advice="Change a copy of the dict, or bind the arguments first.",
+        by_hand="whether the signature should see the dict before or after the change is not in the code",
     )
     calls = ("mark:view_after_change", "mark:view_after_own_change")
     BREAKS = (

@@ -35,6 +35,7 @@ class LoggerMethod(Rule):
         summary="a logger is called in a compiled region",
         category="supportable",
         advice="Guard it with `if not torch.compiler.is_compiling():`, or add it to ignore_logging_functions.",
+        by_hand="what the logger is asked for would have to be known without it",
         torch=">=2.10",
         renamed=(("<2.10", ""),),
         confidence=0.97,

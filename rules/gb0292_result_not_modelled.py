@@ -33,6 +33,7 @@ class ResultNotModelled(Rule):
         summary="a method of a constant gives what Dynamo cannot hold",
         category="supportable",
         advice="Ask for single values that are numbers or strings, or call it outside the compiled function.",
+        by_hand="which single values are wanted of the result is not in the code",
         torch=">=2.10",
     )
     measured = True

@@ -44,6 +44,7 @@ class AttributeOfFunction(Rule):
         summary="an attribute is set on a function, or a module hook is registered, in the region",
         category="supportable",
         advice="Keep state in a dict or an object; register hooks before compiling.",
+        by_hand="where else what the function carries should be kept is not in the code",
         torch=">=2.13",
         renamed=(("<2.13", "GB0059"),),
     )

@@ -32,6 +32,7 @@ class MarkDirtyInOwnFrame(Rule):
         summary="`ctx.mark_dirty` is traced outside of `apply`",
         category="supportable",
         advice="Return the marked variable itself from forward.",
+        by_hand="`forward` would have to return another variable, which its callers have to expect",
         torch=">=2.13",
     )
     calls = ("mark:mark_dirty",)

@@ -34,6 +34,7 @@ class DirtyInputNotReturned(Rule):
         summary="an autograd Function does not return the input it marks as dirty",
         category="user-error",
         advice="Change the tensor first, then return the marked variable itself.",
+        by_hand="`forward` would have to return another variable, which its callers have to expect",
         torch=">=2.13",
     )
     calls = ("mark:dirty_not_returned",)

@@ -31,6 +31,7 @@ class GetLogger(Rule):
         summary="a logger is looked up in a compiled region",
         category="supportable",
         advice="Look the logger up once, at module level.",
+        by_hand="which logger it is may depend on the call",
         torch=">=2.13",
         renamed=(("<2.13", "GB0023"),),
     )

@@ -30,6 +30,7 @@ class UnsupportedMethodArgument(Rule):
         summary="a tensor method is given the class torch.Tensor",
         category="supportable",
         advice="Name the dtype: .float(), .to(dtype), .type_as(other).",
+        by_hand="which type the class stands for is set elsewhere",
         torch=">=2.13",
     )
     calls = ("torch.Tensor.type", "torch.Tensor.to")

@@ -37,6 +37,7 @@ class LoopCounterHandedOver(Rule):
         summary="a loop over `enumerate` is resumed after a break in it",
         category="supportable",
         advice="Remove the break in the loop, or loop over a list.",
+        by_hand="it goes with the break in the loop",
         torch=">=2.11",
         confidence=0.8,
     )

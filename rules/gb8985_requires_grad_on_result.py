@@ -36,6 +36,7 @@ class RequiresGradOnResult(Rule):
         summary="`requires_grad_()` on a tensor made in the region",
         category="supportable",
         advice="Make the leaf outside and pass it in, or use torch.func.grad.",
+        by_hand="whether the gradient of the leaf or that of what it was made from is wanted is not in the code",
         torch=">=2.12",
         renamed=(("<2.12", "GB0125"),),
         confidence=0.75,

@@ -30,6 +30,7 @@ class AutogradGrad(Rule):
         summary="`torch.autograd.grad` in a compiled region",
         category="supportable",
         advice="Use torch.func.grad, or set torch._dynamo.config.trace_autograd_ops = True.",
+        by_hand="`torch.func.grad` asks for a function of the inputs, where here there are results alone",
         torch=">=2.11",
         renamed=(("<2.11", "GB0007"),),
         confidence=0.95,

@@ -36,6 +36,7 @@ class TracebackText(Rule):
         summary="a traceback is formatted in a compiled region",
         category="supportable",
         advice="Use str(error), or handle the exception outside.",
+        by_hand="the text of a traceback cannot be had without the traceback",
         torch=">=2.12",
         renamed=((">=2.10,<2.12", "GB0191"), ("<2.10", "GB0007")),
     )

@@ -35,6 +35,7 @@ class NumpyObjectComparison(Rule):
         summary="NumPy types or functions are compared with `==`",
         category="dynamo-bug",
         advice="Compare with `is`, or compare np.dtype objects.",
+        by_hand="`is` does not hold for all that is equal",
         torch=">=2.13,<2.14",
         renamed=((">=2.10,<2.13", "GB0290"), ("<2.10", "")),
     )

@@ -42,6 +42,7 @@ class CompileArguments(Rule):
         summary="`torch.compile` refuses its arguments, or its backend ignores them",
         category="user-error",
         advice="Give a mode or options, not both, and a mode and backend that torch lists.",
+        by_hand="which of the arguments was meant is not in the code",
         confidence=0.97,
     )
     BREAKS = (

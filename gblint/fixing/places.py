@@ -163,20 +163,8 @@ def _lines_with(site: Site, name: str) -> Iterator[tuple[str, str]]:
     for path in files:
         if path != site.module.path and not _close(site, path):
             continue
-        text = machine.project.text(machine.project.info(path))
-        yield from ((path, line) for line in lines_with(text, name))
-
-
-def lines_with(text: str, name: str) -> Iterator[str]:
-    """The lines of a text in which a name stands as a whole word."""
-    word = re.compile(rf"\b{re.escape(name)}\b")
-    at = text.find(name)
-    while at >= 0:
-        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
-        line = text[start:end] if end >= 0 else text[start:]
-        if word.search(line):
-            yield line
-        at = text.find(name, end) if end >= 0 else -1
+        found = machine.project.lines_with(machine.project.info(path), name)
+        yield from ((path, line) for line in found)
 
 
 def _close(site: Site, path: str) -> bool:

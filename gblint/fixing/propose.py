@@ -60,6 +60,8 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
         if repair is not None:
             fix = Fix(meta.name, repair.applicability, repair.message, tuple(repair.edits), repair.differs)
             offers.append((STRENGTH.index(repair.applicability), meta.rank, fix))
+    if not offers and not refusals:
+        refusals.append(("gblint", draft.rule.meta.by_hand))
     offers.sort(key=lambda offer: offer[:2])
     fixes = tuple(fix for _, _, fix in offers[:MOST])
     return msgspec.structs.replace(finding, fixes=fixes, refusals=tuple(refusals), examined=True)

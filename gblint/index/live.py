@@ -93,6 +93,7 @@ class LiveProject(Project):
                 continue
             before[path], digests[path] = info, known
             self._lines.pop(path, None)
+            self._words.pop(path, None)
             if info is not None:
                 self.former = {known: info} if len(self.former) > 64 else {**self.former, known: info}
         change = Change(before, digests, self._moved())

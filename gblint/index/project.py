@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,6 +22,7 @@ from gblint.index.model import Binding, ModuleInfo, empty_index, guard_rank
 from gblint.source import SourceError, decode, read_bytes, rows_of
 
 _DECODED_FILES = 64
+_WORD = re.compile(r"\w+")
 _DEPTH = 40  # imports followed in a row before a name is given up
 
 
@@ -89,6 +91,7 @@ class Project:
         self._infos: dict[str, ModuleInfo] = {}
         self._digests: dict[str, str] = {}
         self._lines: OrderedDict[str, list[str]] = OrderedDict()
+        self._words: dict[str, tuple[frozenset[str], str]] = {}  # of a file: its words, and the digest of its text
         self._resolved: dict[tuple[str, str], tuple[Resolved | None, Dependencies]] = {}
         self._exports: dict[str, dict[str, str]] = {}
         self._recorders: list[Dependencies] = []
@@ -197,8 +200,24 @@ class Project:
         """The whole text of a file, all of which the answer then rests on."""
         last = info.rows + 1
         text = self.lines(info, 1, last)
-        self.note_span(info.path, 1, last, content_digest(text.encode("utf-8", "surrogatepass"))[:16])
+        self.note_span(info.path, 1, last, _digest_of(text))
         return text
+
+    def lines_with(self, info: ModuleInfo, name: str) -> list[str]:
+        """The lines of a file in which a name stands as a whole word. The answer rests on the whole file, which is
+        read anew only if the name is in it."""
+        known = self._words.get(info.path)
+        if known is None:
+            text = self.text(info)
+            digest = _digest_of(text)
+            self._words[info.path] = frozenset(_WORD.findall(text)), digest
+        else:
+            words, digest = known
+            self.note_span(info.path, 1, info.rows + 1, digest)
+            if name not in words:
+                return []
+            text = self.lines(info, 1, info.rows + 1)
+        return list(_lines_with(text, name))
 
     @contextmanager
     def track(self) -> Iterator[Dependencies]:
@@ -421,6 +440,21 @@ class _Search:
                 if found is not None:
                     return found
         return None
+
+
+def _digest_of(text: str) -> str:
+    return content_digest(text.encode("utf-8", "surrogatepass"))[:16]
+
+
+def _lines_with(text: str, name: str) -> Iterator[str]:
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    at = text.find(name)
+    while at >= 0:
+        start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+        line = text[start:end] if end >= 0 else text[start:]
+        if word.search(line):
+            yield line
+        at = text.find(name, end) if end >= 0 else -1
 
 
 def _exports_below(folder: str) -> dict[str, str]:

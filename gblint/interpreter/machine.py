@@ -19,6 +19,7 @@ from gblint.interpreter.functions import FunctionTree, Signature
 from gblint.interpreter.handing import mark_input
 from gblint.interpreter.source import Chunk, Forest
 from gblint.interpreter.values import (
+    CALLABLE,
     NONE,
     Bound,
     Class,
@@ -290,23 +291,17 @@ class Machine:
     def _call_union(
         self, frame: Frame, callee: Union, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
     ) -> Value:
-        """Modules are all tried (a ModuleList holds several kinds); of other callables the first known one stands for
-        all."""
-        known = [
-            m
-            for m in callee.members
-            if isinstance(m, Instance | Function | Bound | Class | Partial | External | Compiled)
-        ]
-        modules = [m for m in known if isinstance(m, Instance)]
-        if len(modules) > 1:
-            frame.guards += 1
-            try:
-                return join_all(self.call(frame, m, args, kwargs, node, opaque) for m in modules[:4])
-            finally:
-                frame.guards -= 1
-        if known:
+        """All alternatives are tried: a ModuleList holds several kinds, a table of functions is picked from."""
+        known = [m for m in callee.members if isinstance(m, CALLABLE)]
+        if not known:
+            return Unknown("call of an unknown value")
+        if len(known) == 1:
             return self.call(frame, known[0], args, kwargs, node, opaque)
-        return Unknown("call of an unknown value")
+        frame.guards += 1
+        try:
+            return join_all(self.call(frame, m, args, kwargs, node, opaque) for m in known)
+        finally:
+            frame.guards -= 1
 
     def call_compiled(
         self,

@@ -406,7 +406,8 @@ class Super(Value):
 
 
 class Union(Value):
-    """One of several values (at most six; wider joins become Unknown, keeping the tensor member if there is one)."""
+    """One of several values (at most six, or sixteen that can be called: wider joins become Unknown, keeping the tensor
+    member if there is one)."""
 
     __slots__ = ("members",)
 
@@ -414,6 +415,7 @@ class Union(Value):
         self.members = members
 
 
+CALLABLE = (Instance, Function, Bound, Class, Partial, External, Compiled)
 NONE = Const(None)
 TRUE = Const(True)
 COMPILING = Const(True)  # what `is_compiling()` answers in the region
@@ -570,6 +572,7 @@ def _join_plain(a: Const | Plain, b: Const | Plain) -> Value | None:
 
 
 MAX_MEMBERS = 6
+MAX_CALLABLES = 16  # a table of functions or classes is meant to be picked from
 
 
 def join(a: Value, b: Value) -> Value:
@@ -589,7 +592,7 @@ def join(a: Value, b: Value) -> Value:
             parts.append(new)
     if len(parts) == 1:
         return parts[0]
-    if len(parts) > MAX_MEMBERS:
+    if len(parts) > MAX_MEMBERS and not (len(parts) <= MAX_CALLABLES and all(isinstance(p, CALLABLE) for p in parts)):
         keep = [p for p in parts if isinstance(p, Tensor) or is_none(p)]
         return Union((*keep, Unknown("too many alternatives"))) if keep else Unknown("too many alternatives")
     return Union(tuple(parts))

@@ -154,8 +154,8 @@ def _repair(finding: Finding) -> tuple[str, str]:
         return "no fix", "the break is in code of a library, which gblint does not edit"
     if finding.refusals:
         name, reason = finding.refusals[0]
-        return "no fix", f"{reason} ({name})"
-    return "no fix", "what it should become depends on what the code is for"
+        return "no fix", reason if name == "gblint" else f"{reason} ({name})"
+    return "no fix", "none was looked for"
 
 
 def _problem(problem: Problem, sources: Sources, style: Style) -> Iterator[str]:

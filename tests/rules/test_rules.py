@@ -18,12 +18,14 @@ from gblint.devtools.labels import example_problems, expected, expected_silent, 
 from gblint.devtools.said import examples_of, own_rules, stem
 from gblint.knowledge import load
 from gblint.ranges import applies
+from gblint.registry import load_codemods
 from gblint.rule_api import Rule, RuleMeta
 
 HEADINGS = ("What breaks", "Why Dynamo breaks", "Example", "Instead", "Fix", "Torch versions", "Limits")
 IDS = json.loads((Path(gblint.knowledge.__file__).parent / "data" / "graph_break_ids.json").read_text(encoding="utf8"))
 RULES = own_rules()
 MAX_LINES = 250
+SILENT = ("recompile", "needless")  # categories of what breaks no graph, so that nothing has to be repaired
 
 
 def installed() -> tuple[int, int]:
@@ -54,6 +56,14 @@ def test_metadata_is_complete(rule: type[Rule]) -> None:
     assert rule.CLEAN
     assert any(name.startswith("on_") for name in vars(rule))
     assert not rule.calls or hasattr(rule, "on_call")
+
+
+@pytest.mark.parametrize("rule", [r for r in RULES if r.meta.category not in SILENT], ids=stem)
+def test_says_why_no_machine_repairs_what_no_codemod_names(rule: type[Rule]) -> None:
+    default = RuleMeta("", "", "", "fundamental", "").by_hand
+    named = {name for codemod in load_codemods() for name in codemod.meta.fixes}
+    assert rule.meta.by_hand != default or {rule.meta.code, rule.meta.slug} & named
+    assert re.match(r"[^A-Z].*[^.]$", rule.meta.by_hand)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=stem)
