@@ -140,6 +140,18 @@ class CallGraph:
             return {}
         return dict(nx.single_source_shortest_path_length(self.graph, root))
 
+    def reached(self, functions: Iterable[str]) -> set[str]:
+        """What functions call, directly or through others."""
+        import networkx as nx
+
+        return {callee for name in functions if name in self.graph for callee in nx.descendants(self.graph, name)}
+
+    def leading_to(self, function: str) -> set[str]:
+        """What calls a function, directly or through others."""
+        import networkx as nx
+
+        return set(nx.ancestors(self.graph, function)) if function in self.graph else set()
+
     def hottest(self, function: str) -> float:
         """The greatest heat that a function has from any root."""
         return max((self.heat(root, function) for root in self.roots), default=0.0)

@@ -32,7 +32,7 @@ from gblint.findings.local import localized
 from gblint.findings.selection import Layer, Selection, strength
 from gblint.findings.suppression import Unused, apply
 from gblint.plugins import declared
-from gblint.reach import Key, Reach, key_of
+from gblint.reach import Key, Reach, Root, key_of
 from gblint.timing import CLOCK
 
 BROKEN_FILE = "GBL000"
@@ -110,7 +110,7 @@ class Outcome(msgspec.Struct):
     findings that these two left out; silenced: how many a comment left out; recorded: how many a baseline left out;
     stale: how many findings a baseline records that are gone; older: how many were there at the revision `since`;
     tolerated: how many of `findings` do not make the exit code 1.
-    broken: the compiled roots that each root cause breaks.
+    broken: the compiled roots that each root cause breaks, as the unit (its place in `calls`) and the root in it.
     checked: the files reported on. overlay: contents that stood in for files. calls: the call graph in packed parts
     (see `gblint.callgraph`). notes: one line each for what a reader has to know to trust the report; doubts: those of
     them that `strict` makes a failure, as kind and text.
@@ -130,7 +130,7 @@ class Outcome(msgspec.Struct):
     cold: int = 0
     foreign: int = 0
     aside: list[Finding] = []
-    broken: dict[Key, set[tuple[int, ...]]] = {}
+    broken: dict[Key, set[Root]] = {}
     silenced: int = 0
     recorded: int = 0
     stale: int = 0
@@ -216,7 +216,6 @@ def check(options: Options, progress: Progress | None = None, memory: Memory | N
         if options.local and not options.isolated:
             analysis.findings = localized(analysis.findings, scope.root)
         outcome.scopes.append(scope)
-        outcome.calls += analysis.calls
         notes += analysis.notes
         _add_stats(outcome.stats, analysis.stats)
         _Filter(settings, options, outcome).take(analysis)
@@ -431,6 +430,8 @@ class _Filter:
         self._broken: set[str] = set()
 
     def take(self, analysis: Analysis) -> None:
+        before = len(self._outcome.calls)  # units of other scopes
+        self._outcome.calls += analysis.calls
         self._problems(analysis.diagnostics)
         wanted = [f for f in analysis.findings if self.wants(f.filename, f.code, f.name, f.optional)]
         comments = {} if self._options.ignore_noqa else analysis.suppressions
@@ -439,7 +440,7 @@ class _Filter:
         reach = self._reach(analysis, judged.kept)
         for finding in judged.kept:
             self._outcome.broken.setdefault(key_of(finding), set()).update(
-                (len(self._outcome.scopes), *root) for root in reach.roots(finding)
+                (before + unit, root) for unit, root in reach.roots(finding)
             )
             self._keep(reach.counted(finding))
         if analysis.stats.roots:  # where nothing is compiled, a comment has had no chance to silence anything

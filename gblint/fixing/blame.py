@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+from gblint.callgraph import CallGraph, unpack
 from gblint.checking import Outcome
 from gblint.findings.choice import beyond
 from gblint.findings.finding import Edit, Finding
 from gblint.fixing.edits import moved_row
 from gblint.fixing.plan import Key, Step
+from gblint.reach import key_of
 
 Identity = tuple[str, str, str, str]
 
@@ -18,13 +21,13 @@ Identity = tuple[str, str, str, str]
 class Blame:
     """The repairs that are left out of one pass, each for a break that came up with it.
 
-    Of a break's suspects the likelier go first. Where it stays without them, they come back and the next go; where none
-    are left to suspect, all of them stay out. strict: nothing comes back.
+    Of a break's suspects the likelier go first. Where it stays without them in as many roots, they come back and the
+    next go; where none are left to suspect, all of them stay out. strict: nothing comes back.
     """
 
     def __init__(self) -> None:
         self.strict = False
-        self._tried: dict[Identity, list[dict[Key, tuple[Step, str]]]] = {}
+        self._tried: dict[Identity, list[Tried]] = {}
         self._all: set[Identity] = set()
 
     @property
@@ -32,8 +35,10 @@ class Blame:
         """What is left out now, with the reason, a sentence."""
         found: dict[Key, tuple[Step, str]] = {}
         for identity, tried in self._tried.items():
-            for suspects in tried if self.strict or identity in self._all else tried[-1:]:
-                found = suspects | found
+            everything = self.strict or identity in self._all
+            for one in tried:
+                if everything or not one.cleared:
+                    found = one.suspects | found
         return found
 
     def lay(self, before: Outcome, after: Outcome, chosen: list[Step], edits: dict[str, list[Edit]]) -> bool:
@@ -42,31 +47,62 @@ class Blame:
         edits: those that were made, by file.
         """
         fresh = {_identity(f): f for f in _fresh(before, after, chosen, edits)}
-        calls = _calls(after) if fresh else {}
-        laid = [self._lay(name, finding, chosen, edits, calls) for name, finding in fresh.items()]
+        ways = Ways(after)
+        laid = [self._lay(name, finding, chosen, edits, ways) for name, finding in fresh.items()]
         return any(laid)
 
     def _lay(
-        self,
-        identity: Identity,
-        finding: Finding,
-        chosen: list[Step],
-        edits: dict[str, list[Edit]],
-        calls: Mapping[str, set[str]],
+        self, identity: Identity, finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]], ways: Ways
     ) -> bool:
         tried = self._tried.setdefault(identity, [])
-        cleared = {key for suspects in tried for key in suspects}
-        found = culprits(finding, [s for s in chosen if s.key not in cleared], edits, calls)
+        roots = ways.roots(finding)
+        if tried and roots >= tried[-1].roots:  # in fewer roots they were behind it in some
+            tried[-1].cleared = True
+        known = {key for one in tried for key in one.suspects}
+        found = culprits(finding, [s for s in chosen if s.key not in known], edits, ways)
         if found:
             # what another repair of the same finding has replaced was no better
             replaced = {step.key[1:] for step in found}
-            kept = {k: v for k, v in (tried[-1] if tried else {}).items() if k[1:] in replaced}
-            tried.append(kept | {step.key: (step, _sentence(step, finding)) for step in found})
+            kept = {k: v for one in tried[-1:] for k, v in one.suspects.items() if k[1:] in replaced}
+            tried.append(Tried(roots, kept | {step.key: (step, _sentence(step, finding)) for step in found}))
         elif identity not in self._all and tried:
             self._all.add(identity)
         else:
             return False
         return True
+
+
+@dataclass
+class Tried:
+    """Suspects that were left out together. roots: how many the break broke before; cleared: without them it broke as
+    many."""
+
+    roots: int
+    suspects: dict[Key, tuple[Step, str]]
+    cleared: bool = False
+
+
+class Ways:
+    """Who calls whom on the ways from the roots that a break breaks. A helper that calls what it is given, such as a
+    decorator's wrapper, calls another function on each way: the calls of different units are kept apart."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+        self._graphs: dict[int, CallGraph] = {}
+
+    def roots(self, finding: Finding) -> int:
+        """How many roots the break breaks."""
+        return len(self._outcome.broken.get(key_of(finding), ()))
+
+    def of(self, finding: Finding) -> list[CallGraph]:
+        """The calls of the units in which the break is found; of all where that is not known."""
+        units = {unit for unit, _ in self._outcome.broken.get(key_of(finding), ())}
+        return [self._graph(unit) for unit in sorted(units) or range(len(self._outcome.calls))]
+
+    def _graph(self, unit: int) -> CallGraph:
+        if unit not in self._graphs:
+            self._graphs[unit] = CallGraph(unpack(self._outcome.calls[unit]))
+        return self._graphs[unit]
 
 
 def _fresh(before: Outcome, after: Outcome, chosen: list[Step], edits: dict[str, list[Edit]]) -> list[Finding]:
@@ -93,49 +129,36 @@ def _sentence(step: Step, finding: Finding) -> str:
     return f"it would bring up {finding.code} {finding.name} ({where}: {finding.message})"
 
 
-def culprits(
-    finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]], calls: Mapping[str, set[str]]
-) -> list[Step]:
+def culprits(finding: Finding, chosen: list[Step], edits: dict[str, list[Edit]], ways: Ways) -> list[Step]:
     """The steps that can be behind a finding: those that wrote its rows, else those of its function, of a function on
     the way to it, of one that it calls, else those of what is called on the way and may have handed something on. None
     if no step has to do with it."""
     way = {finding.function, *(step.function for step in finding.path)}
-    below = _reached({finding.function}, calls)
-    beside = _reached(way, calls)
-    tests: tuple[Callable[[Step], bool], ...] = (
+    near: tuple[Callable[[Step], bool], ...] = (
         lambda s: any(_covers(e, finding, edits) for e in s.fix.edits),
         lambda s: s.finding.function == finding.function,
         lambda s: s.finding.function in way,
-        lambda s: s.finding.function in below,
-        lambda s: s.finding.function in beside,
     )
-    for test in tests:
+    for test in near:
         found = [step for step in chosen if test(step)]
+        if found:
+            return found
+    graphs = ways.of(finding)
+    callers = [g.leading_to(finding.function) for g in graphs]
+    below = [g.reached([finding.function]) for g in graphs]
+    beside = [g.reached([*way, *above]) for g, above in zip(graphs, callers, strict=True)]
+    for far in (callers, below, beside):
+        found = _common(chosen, far)
         if found:
             return found
     return []
 
 
-def _calls(outcome: Outcome) -> dict[str, set[str]]:
-    """Who calls whom."""
-    from gblint.callgraph import merged, unpack
-
-    found: dict[str, set[str]] = defaultdict(set)
-    for edge in merged(map(unpack, outcome.calls)).edges:
-        found[edge.caller].add(edge.callee)
-    return found
-
-
-def _reached(functions: Iterable[str], calls: Mapping[str, set[str]]) -> set[str]:
-    """What functions call, directly or through others."""
-    found: set[str] = set()
-    stack = list(functions)
-    while stack:
-        for callee in calls.get(stack.pop(), ()):
-            if callee not in found:
-                found.add(callee)
-                stack.append(callee)
-    return found
+def _common(chosen: list[Step], functions: list[set[str]]) -> list[Step]:
+    """The steps in functions of several units: one that all of them run explains more than those of single ones."""
+    counts = {step.key: sum(step.finding.function in names for names in functions) for step in chosen}
+    shared = [step for step in chosen if counts[step.key] == len(functions)]
+    return shared or [step for step in chosen if counts[step.key]]
 
 
 def _covers(edit: Edit, finding: Finding, edits: dict[str, list[Edit]]) -> bool:
