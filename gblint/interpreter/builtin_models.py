@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import builtins
 
+import libcst as cst
+
 from gblint.interpreter import attributes, classes, conditions
 from gblint.interpreter.externals import Site, construct_external, model
 from gblint.interpreter.values import (
     FALSE,
+    MAX_CALLABLES,
     NONE,
     TRUE,
     Bound,
@@ -120,7 +123,7 @@ def _getattr(site: Site) -> Value:
     receiver, name = site.args[0], site.args[1]
     default = site.args[2] if len(site.args) > 2 else None
     if not isinstance(name, Const) or not isinstance(name.value, str):
-        return Plain("") if isinstance(receiver, Plain) else Unknown("getattr of a computed name")
+        return Plain("") if isinstance(receiver, Plain) else _named_alike(site, receiver)
     if default is not None:
         known = {_has(site, m, name.value) for m in members(receiver)}
         if known == {False}:
@@ -142,6 +145,43 @@ def _getattr(site: Site) -> Value:
                 else join(value, default)
             )
     return attributes.load(site.machine, site.frame, receiver, name.value, site.node)
+
+
+def _named_alike(site: Site, receiver: Value) -> Value:
+    """What an object has under a computed name: where the source says how the name begins or ends, all methods and
+    attributes of such names are meant (`getattr(self, f"forward_{mode}")`)."""
+    found = _ends(site.node.args[1].value) if isinstance(site.node, cst.Call) and len(site.node.args) > 1 else None
+    if not isinstance(receiver, Instance) or receiver.cls is None or found is None:
+        return Unknown("getattr of a computed name")
+    start, end = found
+    names = sorted(
+        name
+        for name in classes.names_of(site.machine, receiver)
+        if name.startswith(start) and name.endswith(end) and len(name) > len(start) + len(end)
+    )
+    if not 0 < len(names) <= MAX_CALLABLES:
+        return Unknown("getattr of a computed name")
+    return join_all(attributes.load(site.machine, site.frame, receiver, name, site.node) for name in names)
+
+
+def _ends(node: cst.BaseExpression) -> tuple[str, str] | None:
+    """How a text begins and ends, as far as its expression says; None if it says neither."""
+    start = end = ""
+    if isinstance(node, cst.FormattedString) and node.parts:
+        first, last = node.parts[0], node.parts[-1]
+        start = first.value if isinstance(first, cst.FormattedStringText) else ""
+        end = last.value if isinstance(last, cst.FormattedStringText) else ""
+    elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+        start, end = _literal(node.left), _literal(node.right)
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "format":
+        start, _, rest = _literal(node.func.value).partition("{")
+        end = rest.rpartition("}")[2]
+    return (start, end) if start or end else None
+
+
+def _literal(node: cst.BaseExpression) -> str:
+    value = node.evaluated_value if isinstance(node, cst.SimpleString) else ""
+    return value if isinstance(value, str) else ""
 
 
 @model("builtins.setattr")

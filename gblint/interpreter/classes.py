@@ -166,6 +166,13 @@ def is_module(machine: Machine, value: Instance) -> bool:
 # -- class attributes ---------------------------------------------------------------------------------------------
 
 
+def names_of(machine: Machine, receiver: Instance) -> set[str]:
+    """The names of an object's attributes and methods, those of classes that are not in view left out."""
+    found = {name for name in receiver.attrs if isinstance(name, str)}
+    ancestors = mro(machine, receiver.cls) if receiver.cls is not None else []
+    return found.union(*(_own_names(a) for a in ancestors if isinstance(a, Class)))
+
+
 def class_attr(machine: Machine, cls: Class, name: str, after: Class | None = None) -> Value | None:
     """A class attribute looked up along the MRO (after a given class for super()); None if it is not in view."""
     if machine.watched is cls and after is None:
