@@ -235,6 +235,25 @@ sized(torch.ones(3))
 import torch
 
 @torch.compile
+def parted(x, counts):
+    sizes = (counts + 1).tolist()
+    return torch.split(x, sizes)
+
+@torch.compile
+def divided(x, counts):
+    sizes = counts.tolist()
+    return x.split(split_size=sizes, dim=0)
+
+parted(torch.ones(4), torch.tensor([1, 1]))
+divided(torch.ones(4), torch.tensor([2, 2]))
+""",
+            "split` needs numbers",
+        ),
+        Declined(
+            """
+import torch
+
+@torch.compile
 def rows(x):
     return x, x.tolist()
 

@@ -88,6 +88,8 @@ def _place(readers: Readers, place: cst.BaseExpression, node: cst.Call, text: st
         return
     elif isinstance(call, cst.Call) and site.callee(call).removeprefix("builtins.") in HASHING:
         readers.refuse(f"`{site.flat(call)}` compares elements by their hashes, which tensors have by identity")
+    elif isinstance(call, cst.Call) and isinstance(above, cst.Arg) and readers.sizes(call, above):
+        readers.refuse(f"`{site.flat(call.func)}` needs numbers")
     elif isinstance(call, cst.Call) and site.callee(call) in PASSING:
         _passed(readers, call, above)
     elif isinstance(call, cst.Call) and site.callee(call) in TAKERS:

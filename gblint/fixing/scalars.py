@@ -189,13 +189,22 @@ class Readers:
             self.refuse(f"`{site.flat(call.func)}` needs a number")
 
     def _takes_tensor(self, call: cst.Call, arg: cst.Arg, name: str) -> bool:
+        return any("tensor" in kinds for kinds in self._kinds(call, arg, name))
+
+    def sizes(self, call: cst.Call, arg: cst.Arg) -> bool:
+        """Whether a function or method of torch takes sizes in the place of an argument, and nothing else."""
+        kinds = self._kinds(call, arg, self.site.callee(call))
+        return bool(kinds) and all(each and set(each) <= {"int", "size"} for each in kinds)
+
+    def _kinds(self, call: cst.Call, arg: cst.Arg, name: str) -> list[tuple[str, ...]]:
+        """What the parameters of a function of torch that an argument may be for take."""
         place = list(call.args).index(arg)
-        for parameter in self.site.knowledge.parameters(name):
-            named = arg.keyword is not None and arg.keyword.value == parameter.name
-            if named or (arg.keyword is None and parameter.position == place):
-                if "tensor" in parameter.kinds:
-                    return True
-        return False
+        name_of = arg.keyword.value if arg.keyword is not None else ""
+        return [
+            parameter.kinds
+            for parameter in self.site.knowledge.parameters(name)
+            if (parameter.name == name_of if name_of else parameter.position == place)
+        ]
 
     def _becomes(self, call: cst.Call, function: str, node: cst.BaseExpression, tail: str = "") -> None:
         text, _ = self.site.refer(function)

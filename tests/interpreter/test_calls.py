@@ -388,3 +388,54 @@ def test_generators_give_what_they_yield(analyst: Analyst) -> None:
     assert kinds(values) == ["tensor", "Plain"]
     assert isinstance(values[1], Plain)
     assert values[1].type == "str"
+
+
+TABLE = """
+    class Base:
+        def run(self, y):
+            return y
+{classes}
+    TABLE = {{{entries}}}
+
+    @torch.compile
+    def f(x: Tensor, key: str):
+        TABLE[key]().run(x)
+"""
+
+
+@pytest.mark.parametrize(("size", "seen"), [(2, 2), (9, 9), (16, 16), (17, 0)])
+def test_all_callables_of_a_table_are_followed_up_to_a_limit(analyst: Analyst, size: int, seen: int) -> None:
+    kinds_of = "".join(f"    class C{n}(Base):\n        def run(self, y): probe.see(y)\n" for n in range(size))
+    entries = ", ".join(f'"k{n}": C{n}' for n in range(size))
+    assert kinds(analyst.seen(TABLE.format(classes=kinds_of, entries=entries))) == ["tensor"] * seen
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ('f"run_{key}"', 2),
+        ('f"{key}_slow"', 1),
+        ('"run_" + key', 2),
+        ('key + "_slow"', 1),
+        ('"run_{}".format(key)', 2),
+        ('"{}_{}_slow".format(key, key)', 1),
+        ('f"walk_{key}"', 0),
+        ("key", 0),
+    ],
+)
+def test_a_name_of_which_a_part_is_written_leads_to_all_that_are_called_so(
+    analyst: Analyst, name: str, seen: int
+) -> None:
+    values = analyst.seen(f"""
+        class Base:
+            def run_slow(self, y): probe.see(y)
+            def other(self, y): probe.see(y)
+
+        class Tool(Base):
+            def run_fast(self, y): probe.see(y)
+
+        @torch.compile
+        def f(x: Tensor, key: str):
+            getattr(Tool(), {name})(x)
+    """)
+    assert kinds(values) == ["tensor"] * seen
