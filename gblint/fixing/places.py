@@ -173,10 +173,9 @@ def _close(site: Site, path: str) -> bool:
     module = machine.project.info(path)
     wanted = site.module.name
     last = wanted.rpartition(".")[2]
-    for bindings in module.bindings.values():
-        for binding in bindings:
-            if binding.kind == "import" and (
-                binding.target.rpartition(".")[2] == last or binding.attr == last or wanted.startswith(binding.target)
-            ):
-                return True
+    if any(
+        target.rpartition(".")[2] == last or attr == last or wanted.startswith(target)
+        for target, attr, _ in module.imports
+    ):
+        return True
     return any(star.rpartition(".")[2] == last for star in module.stars)
