@@ -142,15 +142,24 @@ def _check_mentions(site: Site, info: FunctionInfo, name: str) -> int:
     """How often a function is called or defined by name; 0 for a method. Refuses where the name (that of the class, for
     a method) stands in code that can be no call."""
     last = name.rpartition(".")[2]
+    key = ("mentions", site.module.path, last, bool(info.owner), site.options.get("depth"))
+    found = site.machine.project.remembered(key, lambda: _count_mentions(site, bool(info.owner), last))
+    if isinstance(found, str):
+        raise Refusal(found)
+    return found
+
+
+def _count_mentions(site: Site, is_method: bool, last: str) -> int | str:
+    """The count, or the reason to refuse."""
     lines = [(path, line.partition("#")[0]) for path, line in _lines_with(site, last)]
     for path, text in lines:
         if path == site.module.path and re.match(rf"\s*(async\s+)?(def|class)\s+{last}\b", text):
             continue
-        if re.match(rf"\s*class\s+\w+\(.*\b{last}\b", text) and info.owner:
-            raise Refusal(f"`{last}` has subclasses")
-        if not info.owner and not re.search(rf"\b{last}\s*\(|(compile|jit)\(\s*([\w.]+\.)?{last}\b|import\b", text):
-            raise Refusal(f"`{last}` is handed on: not all its calls are in view")
-    return 0 if info.owner else sum(len(re.findall(rf"\b{last}\s*\(", text)) for _, text in lines)
+        if re.match(rf"\s*class\s+\w+\(.*\b{last}\b", text) and is_method:
+            return f"`{last}` has subclasses"
+        if not is_method and not re.search(rf"\b{last}\s*\(|(compile|jit)\(\s*([\w.]+\.)?{last}\b|import\b", text):
+            return f"`{last}` is handed on: not all its calls are in view"
+    return 0 if is_method else sum(len(re.findall(rf"\b{last}\s*\(", text)) for _, text in lines)
 
 
 def _lines_with(site: Site, name: str) -> Iterator[tuple[str, str]]:

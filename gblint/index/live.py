@@ -97,6 +97,8 @@ class LiveProject(Project):
             if info is not None:
                 self.former = {known: info} if len(self.former) > 64 else {**self.former, known: info}
         change = Change(before, digests, self._moved())
+        if change.moved or digests:
+            self._answers.clear()
         if change.moved or not written.isdisjoint(digests):
             self._exports.clear()  # these are read from disk, whatever an editor has
         if change.moved:

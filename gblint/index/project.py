@@ -8,12 +8,12 @@ import builtins
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar, cast
 
 from gblint.index.cache import IndexCache, batches, content_digest
 from gblint.index.layout import Layout, is_foreign
@@ -21,6 +21,7 @@ from gblint.index.lazy import exported_names
 from gblint.index.model import Binding, ModuleInfo, empty_index, guard_rank
 from gblint.source import SourceError, decode, read_bytes, rows_of
 
+T = TypeVar("T")
 _DECODED_FILES = 64
 _WORD = re.compile(r"\w+")
 _DEPTH = 40  # imports followed in a row before a name is given up
@@ -91,6 +92,7 @@ class Project:
         self._infos: dict[str, ModuleInfo] = {}
         self._digests: dict[str, str] = {}
         self._lines: OrderedDict[str, list[str]] = OrderedDict()
+        self._answers: dict[Hashable, tuple[object, Dependencies]] = {}
         self._words: dict[str, tuple[frozenset[str], str]] = {}  # of a file: its words, and the digest of its text
         self._resolved: dict[tuple[str, str], tuple[Resolved | None, Dependencies]] = {}
         self._exports: dict[str, dict[str, str]] = {}
@@ -218,6 +220,17 @@ class Project:
                 return []
             text = self.lines(info, 1, info.rows + 1)
         return list(_lines_with(text, name))
+
+    def remembered(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """What `compute` answers, which rests on the files of the project alone and is asked for once."""
+        known = self._answers.get(key)
+        if known is None:
+            with self.track() as used:
+                answer = compute()
+            self._answers[key] = answer, used
+            return answer
+        self.note(known[1])
+        return cast("T", known[0])
 
     @contextmanager
     def track(self) -> Iterator[Dependencies]:
