@@ -170,11 +170,11 @@ class Forest:
     def _parse(self, text: str) -> Tree:
         self.parsed += 1
         shift = 1 if text[:1] in " \t" else 0
-        with _unchecked():
-            try:
-                module, places = read(WRAPPER * shift + text)
-                return Tree(module, shift, text, places)
-            except (NotCovered, SyntaxError, ValueError, RecursionError):
+        try:
+            module, places = read(WRAPPER * shift + text)
+            return Tree(module, shift, text, places)
+        except (NotCovered, SyntaxError, ValueError, RecursionError):
+            with _unchecked():
                 return Tree(cst.parse_module(WRAPPER * shift + text), shift, text)
 
     def _keep(self, text: str, tree: Tree) -> None:
@@ -187,7 +187,11 @@ class Forest:
 
 @contextmanager
 def _unchecked() -> Iterator[None]:
-    """Leave out libcst's validation of new nodes, a fifth of the time of parsing: what its parser makes is valid."""
+    """Leave out libcst's validation of new nodes, a fifth of the time of parsing: what its parser makes is valid.
+
+    It changes the class of all nodes, upon which Python forgets what it has learned of their attributes: for where
+    much is parsed at a time.
+    """
     check = cst.CSTNode.__post_init__
     cst.CSTNode.__post_init__ = _no_check  # type: ignore[method-assign, assignment]
     try:

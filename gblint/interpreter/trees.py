@@ -12,7 +12,6 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, fields
-from functools import partial
 from typing import Any
 
 import libcst as cst
@@ -124,15 +123,24 @@ _DEFINED = re.compile(r"\b(?:def|class)\s+(\w+)")
 
 
 def _maker(kind: Any, *given: str) -> Callable[..., Any]:
-    """The class of a node, with all fields but those given set to one shared default each."""
-    rest: dict[str, object] = {}
+    """Makes nodes of a class from the fields given, all others set to one shared default each.
+
+    A third of the time that calling the class takes: its `__init__` sets the fields of what is frozen one by one by
+    their names, and has them checked. The function is written out as that `__init__` is.
+    """
+    known: dict[str, Any] = {"make": object.__new__, "kind": kind}
+    steps = []
     for field in fields(kind):
-        if field.name not in given:
-            make: Any = field.default_factory
-            rest[field.name] = make() if field.default is MISSING else field.default
-    if tuple(field.name for field in fields(kind))[: len(given)] == given:
-        return partial(kind, **rest)
-    return lambda *values: kind(**dict(zip(given, values, strict=True)), **rest)
+        name = field.name
+        known[f"set_{name}"] = getattr(kind, name).__set__
+        if name not in given:
+            default: Any = field.default_factory
+            known[f"some_{name}"] = default() if field.default is MISSING else field.default
+        steps.append(f"set_{name}(node, {name if name in given else f'some_{name}'})")
+    lines = [f"def {kind.__name__}({', '.join(given)}):", "node = make(kind)", *steps, "return node"]
+    exec("\n    ".join(lines), known)
+    made: Callable[..., Any] = known[kind.__name__]
+    return made
 
 
 _Arg = _maker(cst.Arg, "value", "keyword", "equal", "comma", "star")
@@ -210,7 +218,7 @@ class _Reader:
         """The node of an expression."""
         kind = source.__class__
         if kind is ast.Name:
-            node = cst.Name(source.id)
+            node = _Name(source.id)
         else:
             make = _EXPRESSIONS.get(kind)
             if make is None:
@@ -288,7 +296,7 @@ class _Reader:
         if value is None or value is True or value is False:
             return _Name(str(value))
         if value is ...:
-            return cst.Ellipsis()
+            return _Ellipsis()
         text = self.text_of(source)
         if isinstance(value, str | bytes):
             return _SimpleString(text if _is_one(text) else repr(value))
@@ -443,7 +451,7 @@ class _Reader:
     def part(self, source: ast.expr) -> Any:
         """A part of a formatted string."""
         if isinstance(source, ast.Constant):
-            return cst.FormattedStringText(str(source.value).replace("{", "{{").replace("}", "}}"))
+            return _FormattedStringText(str(source.value).replace("{", "{{").replace("}", "}}"))
         assert isinstance(source, ast.FormattedValue)
         spec = source.format_spec
         parts = [self.part(part) for part in spec.values] if isinstance(spec, ast.JoinedStr) else None
@@ -636,6 +644,7 @@ _Dict = _maker(cst.Dict, "elements")
 _DictComp = _maker(cst.DictComp, "key", "value", "for_in")
 _DictElement = _maker(cst.DictElement, "key", "value")
 _DOT = cst.Dot()
+_Ellipsis = _maker(cst.Ellipsis)
 _Else = _maker(cst.Else, "body")
 _ExceptHandler = _maker(cst.ExceptHandler, "body", "type", "name")
 _ExceptStarHandler = _maker(cst.ExceptStarHandler, "body", "type", "name")
@@ -643,6 +652,7 @@ _Finally = _maker(cst.Finally, "body")
 _Float = _maker(cst.Float, "value")
 _For = _maker(cst.For, "target", "iter", "body", "orelse", "asynchronous")
 _FormattedString = _maker(cst.FormattedString, "parts")
+_FormattedStringText = _maker(cst.FormattedStringText, "value")
 _FormattedStringExpression = _maker(cst.FormattedStringExpression, "expression", "conversion", "format_spec")
 _From = _maker(cst.From, "item")
 _FunctionDef = _maker(cst.FunctionDef, "name", "params", "body", "decorators", "returns", "asynchronous")
