@@ -113,13 +113,19 @@ def _inside(site: Site, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
 def derived(site: Site, node: cst.CSTNode) -> frozenset[str]:
     """Variables of the function whose values are computed from an expression, in some number of steps."""
     names: set[str] = set()
-    statements = list(only(walk_scope([site.function.body]), *_BINDERS))
+    waiting: list[tuple[set[str], list[str]]] = []  # what a statement reads, and what it binds
+    for statement in only(walk_scope([site.function.body]), *_BINDERS):
+        value = statement.iter if isinstance(statement, cst.For | cst.CompFor) else statement.value
+        inside = list(walk(value)) if value is not None else []
+        if any(below is node for below in inside):
+            names.update(_bound(statement))
+        else:
+            waiting.append(({name.value for name in only(inside, cst.Name)}, list(_bound(statement))))
     while True:
         size = len(names)
-        for statement in statements:
-            value = statement.iter if isinstance(statement, cst.For | cst.CompFor) else statement.value
-            if value is not None and depends(value, node, names):
-                names.update(_bound(statement))
+        for read, bound in waiting:
+            if not read.isdisjoint(names):
+                names.update(bound)
         if len(names) == size:
             return frozenset(names)
 
@@ -143,7 +149,10 @@ def _bound(statement: cst.CSTNode) -> Iterator[str]:
 def depends(expression: cst.CSTNode, node: cst.CSTNode, names: Iterable[str]) -> bool:
     """Whether an expression holds the node or one of the variables."""
     known = set(names)
-    return any(n is node or (type(n) is cst.Name and n.value in known) for n in walk(expression))
+    for below in walk(expression):  # noqa: SIM110 - a generator costs a call for each
+        if below is node or (below.__class__ is cst.Name and below.value in known):
+            return True
+    return False
 
 
 def tests(site: Site) -> Iterator[cst.BaseExpression]:

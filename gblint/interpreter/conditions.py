@@ -57,7 +57,13 @@ class Test:
         self.then = then or {}
         self.other = other or {}
         self.value = value if value is not None else (Plain("bool") if truth is None else Const(truth))
-        self.off = any(isinstance(m, Plain) and m.off for m in members(self.value))
+        self.off = _is_off(self.value)
+
+
+def _is_off(value: Value) -> bool:
+    if value.__class__ is Union:
+        return any(member.__class__ is Plain and member.off for member in value.members)
+    return value.__class__ is Plain and value.off
 
 
 def truth(machine: Machine, value: Value) -> bool | None:
@@ -68,7 +74,7 @@ def truth(machine: Machine, value: Value) -> bool | None:
         return bool(value.items) if value.items is not None else None
     if isinstance(value, Mapping):
         return True if value.items else (False if value.exact and value.elem is None else None)
-    if isinstance(value, Function | Bound | Class | Partial | PyModule | Compiled):
+    if isinstance(value, (Function, Bound, Class, Partial, PyModule, Compiled)):
         return True
     if isinstance(value, Instance):
         from gblint.interpreter import classes
@@ -137,10 +143,13 @@ def test(machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, pl
     return Test(known, then, other, value)
 
 
+_TELLING = (Tensor, Union, DataScalar, Instance, Unknown)
+
+
 def _branch(
     machine: Machine, frame: Frame, node: cst.BaseExpression, kind: str, value: Value, plain_message: bool
 ) -> None:
-    if frame.traced and (isinstance(value, Tensor | Union | DataScalar | Instance | Unknown)):
+    if frame.traced and isinstance(value, _TELLING):
         machine.emit(frame, "branch", Branch(node, kind, value, plain_message))
 
 

@@ -20,23 +20,28 @@ class RuleTable:
     """The rules of one run, by event.
 
     rules: instances; knowledge: asked for the measured verdict of a callee on behalf of rules with `measured`.
+    base: a table whose rules come before these.
     """
 
-    def __init__(self, rules: Iterable[Rule], knowledge: Knowledge) -> None:
-        self.rules = list(rules)
+    def __init__(self, rules: Iterable[Rule], knowledge: Knowledge, base: RuleTable | None = None) -> None:
+        self._own = list(rules)
+        self._base = base
         self._knowledge = knowledge
         self.by_kind: dict[str, list[Entry]] = {k: self._listeners(f"on_{k}") for k in KINDS}
+        if base is not None:
+            self.by_kind = {kind: base.by_kind[kind] + own for kind, own in self.by_kind.items()}
         self._calls = self._listeners("on_call")
         self._callees: dict[str, list[Entry]] = {}
 
     def _listeners(self, method: str) -> list[Entry]:
-        return [(rule, getattr(rule, method)) for rule in self.rules if hasattr(rule, method)]
+        return [(rule, getattr(rule, method)) for rule in self._own if hasattr(rule, method)]
 
     def for_callee(self, callee: str) -> list[Entry]:
         """The rules that want to see a call of `callee`."""
         found = self._callees.get(callee)
         if found is None:
-            found = [entry for entry in self._calls if self._wants(entry[0], callee)]
+            others = self._base.for_callee(callee) if self._base is not None else []
+            found = others + [entry for entry in self._calls if self._wants(entry[0], callee)]
             self._callees[callee] = found
         return found
 

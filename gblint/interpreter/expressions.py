@@ -398,7 +398,7 @@ def _plain_result(frame: Frame, symbol: str, left: Value, right: Value, node: cs
         )
     if ta == "str" or (symbol == "%" and tb == "str"):
         return Plain("str")
-    if isinstance(left, Plain | Const) and isinstance(right, Plain | Const):
+    if isinstance(left, (Plain, Const)) and isinstance(right, (Plain, Const)):
         return Plain("number" if ta in (*NUMERIC, "number") and tb in (*NUMERIC, "number") else "", symbolic)
     if symbol in "&|^" and _compared(left) and _compared(right):
         return Tensor(0.7, "bool", None, "result", origin=Origin("result of", node, frame.chunk))
@@ -504,7 +504,7 @@ def _call(machine: Machine, frame: Frame, node: cst.Call) -> Value:
     callee = evaluate(machine, frame, func)
     splits = frame.splits
     args, kwargs, opaque = call_arguments(machine, frame, node.args)
-    if isinstance(callee, Unknown | Plain):
+    if isinstance(callee, (Unknown, Plain)):
         return unknown_call(machine, frame, callee, args, kwargs, node)
     if frame.splits > splits and frame.fallen is None:
         machine.emit_waiting(frame, callee, node)

@@ -252,6 +252,9 @@ def kinds(args: list[Value], kwargs: dict[str, Value]) -> tuple[object, ...]:
     return (*(kind(a) for a in args), *((k, kind(v)) for k, v in kwargs.items()))
 
 
+_NO_CODE = frozenset((Tensor, Const, Plain, Unknown, Sequence, Mapping, Union))
+
+
 def family(identity: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
     """The calls that may answer for each other once a function has been run often: same code, and the same classes and
     functions among the arguments, since what those do is not alike."""
@@ -259,6 +262,8 @@ def family(identity: Any, args: list[Value], kwargs: dict[str, Value]) -> Any:
 
 
 def _code_of(value: Value) -> Any:
+    if value.__class__ in _NO_CODE:
+        return None
     if isinstance(value, Instance):
         return (value.cls.module.path, value.cls.info.start) if value.cls is not None else value.base
     if isinstance(value, Function):

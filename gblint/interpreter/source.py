@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -26,15 +26,16 @@ WRAPPER = "if True:\n"  # what indented text is put under to be parsed
 class Tree:
     """A parsed text and, once somebody asks, the positions of its nodes.
 
-    places: what `trees.read` gave besides the module; None if libcst parsed the text.
+    places: what `trees.read` gave besides the module; None if libcst parsed the text. breaks: line ends in the text.
     """
 
-    __slots__ = ("_digest", "_positions", "_written", "module", "notes", "shift", "text")
+    __slots__ = ("_digest", "_positions", "_written", "breaks", "module", "notes", "shift", "text")
 
     def __init__(self, module: cst.Module, shift: int, text: str, places: Places | None = None) -> None:
         self.module = module
         self.shift = shift
         self.text = text
+        self.breaks = text.count("\n")
         self._positions: Positions | Places | None = places
         self._digest = ""
         self._written: Written | None = None
@@ -122,8 +123,7 @@ class Chunk:
 
     def note(self, project: Project) -> None:
         """Record that an answer rests on this text."""
-        end = self.first + self.tree.text.count("\n")
-        project.note_span(self.module.path, self.first, end, self.tree.digest)
+        project.note_span(self.module.path, self.first, self.first + self.tree.breaks, self.tree.digest)
 
     @property
     def body(self) -> list[cst.BaseStatement]:
@@ -207,6 +207,9 @@ def _no_check(node: cst.CSTNode) -> None:
 _PRINTER = cst.Module([])
 
 
+_NOWHERE = nullcontext()
+
+
 class _Enough(Exception):
     """As much has been printed as is wanted."""
 
@@ -215,6 +218,12 @@ class _Printed(CodegenState):
     """Ends the printing of a node when there is no room for more: what is long may be nested thousands deep."""
 
     room = 0
+
+    def record_syntactic_position(  # type: ignore[override]
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> AbstractContextManager[None]:
+        """Nobody asks where a printed node lies; to be ready for it takes longer than the printing."""
+        return _NOWHERE
 
     def add_token(self, value: str) -> None:
         self.tokens.append(value)

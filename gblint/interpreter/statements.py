@@ -81,7 +81,7 @@ def _before(
     machine: Machine, frame: Frame, target: cst.BaseAssignTargetExpression, source: cst.BaseExpression
 ) -> Value | None:
     """What an attribute was, if an operator makes its new value of that (`self.step = self.step + 1`)."""
-    if not isinstance(target, cst.Attribute) or not isinstance(source, cst.BinaryOperation) or not dotted_path(target):
+    if target.__class__ is not cst.Attribute or source.__class__ is not cst.BinaryOperation or not dotted_path(target):
         return None
     same = next((side for side in (source.left, source.right) if side.deep_equals(target)), None)
     return None if same is None else evaluate(machine, frame, same)
@@ -124,14 +124,14 @@ def assign(
     is made of that."""
     if target.__class__ is cst.Name:
         store_name(machine, frame, target.value, value, target)
-    elif isinstance(target, cst.Attribute):
+    elif target.__class__ is cst.Attribute:
         receiver = evaluate(machine, frame, target.value)
         attributes.store(machine, frame, receiver, target.attr.value, value, target, before)
-    elif isinstance(target, cst.Subscript):
+    elif target.__class__ is cst.Subscript:
         base = evaluate(machine, frame, target.value)
         index = subscripts.index_values(machine, frame, target)
         subscripts.store(machine, frame, base, index, value, target)
-    elif isinstance(target, cst.Tuple | cst.List):
+    elif target.__class__ is cst.Tuple or target.__class__ is cst.List:
         _unpack(machine, frame, target, value)
     elif isinstance(target, cst.StarredElement):
         assign(machine, frame, target.value, value)
@@ -400,7 +400,7 @@ def _class_def(machine: Machine, frame: Frame, node: cst.ClassDef) -> bool:
 
 def _ends_in_raise(body: cst.BaseSuite) -> bool:
     last = body.body[-1] if body.body else None
-    return isinstance(last, cst.SimpleStatementLine) and bool(last.body) and isinstance(last.body[-1], cst.Raise)
+    return last.__class__ is cst.SimpleStatementLine and bool(last.body) and last.body[-1].__class__ is cst.Raise
 
 
 def _if(machine: Machine, frame: Frame, node: cst.If) -> bool:
@@ -438,9 +438,9 @@ def _optional(frame: Frame, arm: Callable[[], bool]) -> Callable[[], bool]:
 
 def _is_training_flag(test: cst.BaseExpression) -> bool:
     """`self.training` is true in some runs and false in others: neither side is less likely for being guarded by it."""
-    if isinstance(test, cst.UnaryOperation):
+    if test.__class__ is cst.UnaryOperation:
         test = test.expression
-    return isinstance(test, cst.Attribute) and test.attr.value == "training"
+    return test.__class__ is cst.Attribute and test.attr.value == "training"
 
 
 def _arm(machine: Machine, frame: Frame, body: cst.BaseSuite) -> Callable[[], bool]:

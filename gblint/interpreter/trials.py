@@ -240,7 +240,7 @@ def _aside(machine: Machine, root: RootLabel, watcher: _Watcher) -> Iterator[Non
     fresh = {
         "drafts": Drafts(), "memo": {}, "values": {}, "unresolved": set(), "executed": set(), "active": [],
         "root": root, "steps": 0, "budget": BUDGET, "left_out": {}, "kept_out": {},
-        "table": RuleTable([*machine.table.rules, watcher], machine.knowledge),
+        "table": RuleTable([watcher], machine.knowledge, machine.table),
     }  # fmt: skip
     kept = {name: getattr(machine, name) for name in fresh}
     fullgraph, machine.context.fullgraph = machine.context.fullgraph, root.fullgraph

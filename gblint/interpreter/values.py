@@ -526,8 +526,8 @@ def _join_sequences(a: Sequence, b: Sequence) -> Sequence:
 
 def _join_pair(a: Value, b: Value) -> Value | None:
     """The join of two values of one family; None if they stay alternatives."""
-    if isinstance(a, Const | Plain):
-        return _join_plain(a, b) if isinstance(b, Const | Plain) else None
+    if isinstance(a, (Const, Plain)):
+        return _join_plain(a, b) if isinstance(b, (Const, Plain)) else None
     if a.__class__ is not b.__class__:
         return None
     if isinstance(a, Tensor) and isinstance(b, Tensor):

@@ -19,11 +19,12 @@ _SKIPPED = frozenset(
 )
 _SCOPES = frozenset((cst.FunctionDef, cst.Lambda, cst.ClassDef))
 _NOT_NODES = frozenset((type(None), str, bool, cst.MaybeSentinel))
+_WORDS = frozenset((cst.Name, cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.FormattedStringText))
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
 def _fields(cls: type) -> tuple[str, ...]:
-    names = [f.name for f in fields(cls)] if is_dataclass(cls) else []
+    names = [f.name for f in fields(cls)] if is_dataclass(cls) and cls not in _WORDS else []
     found = tuple(n for n in names if n not in _SKIPPED and not n.startswith("whitespace"))
     _FIELDS[cls] = found
     return found

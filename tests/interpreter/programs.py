@@ -134,7 +134,7 @@ def listen(worker: Worker, hear: Callable[[Call], None]) -> None:
 def add_rule(worker: Worker, rule: Rule) -> None:
     """Let one more rule hear what the worker's machine reports."""
     machine = worker.machine()
-    machine.table = RuleTable([*machine.table.rules, rule], machine.knowledge)
+    machine.table = RuleTable([rule], machine.knowledge, machine.table)
 
 
 def kinds(values: list[Value]) -> list[str]:
