@@ -1,4 +1,4 @@
-# expect: GB0170 @ 28
+# expect: GB0170 @ 27
 """Integrators in a table, one of which refines its step by what it meets."""
 import torch
 
