@@ -99,10 +99,10 @@ class RuleMeta:
     renamed: other releases that break alike, and the id they report it under: (specifier, id), the first that holds
         counts. An empty id: that release gives none, and `code` stands for it.
     advice: what to write instead, one sentence (shown in the report).
-    by_hand: why no machine makes the repair, a clause; shown where no codemod has anything to say.
     confidence: prior probability that a fully certain finding is right, used until the fitted table knows the rule.
     page: the address of a page about the rule; for an id of PyTorch's it need not be given.
     optional: the rule is off until it is selected.
+    by_hand: why no machine makes the repair, a clause; shown where no codemod has anything to say.
     """
 
     code: str
@@ -110,13 +110,13 @@ class RuleMeta:
     summary: str
     category: Category
     advice: str
-    by_hand: str = "what it should become depends on what the code is for"
     torch: str = ">=2.8"
     renamed: tuple[tuple[str, str], ...] = ()
     since: str = "0.1"
     confidence: float = 0.9
     page: str = ""
     optional: bool = False
+    by_hand: str = "what it should become depends on what the code is for"
 
     @property
     def url(self) -> str:

@@ -7,8 +7,7 @@ What breaks:
     object of a user class, `@contextmanager` result, `no_grad`, `inference_mode` or profiler that was made outside
     the compiled function.
 Why Dynamo breaks:
-    Dynamo enters managers it has a model of, and objects of Python classes that it sees being made. For anything
-    else it does not know what entering does.
+    It enters managers it has a model of, and objects of Python classes that it sees made. Others it does not know.
 Example:
     with self.lock:
         y = self.layer(x)

@@ -63,8 +63,10 @@ def test_a_wide_join_keeps_its_tensor_and_none() -> None:
 
 
 def test_a_wide_join_without_tensor_is_unknown() -> None:
-    objects = [Instance(None, f"a.{name}") for name in "ABCDEFG"]
+    objects = [Instance(None, f"a.{name}") for name in "ABCDEFGHIJKLMNOPQ"]
+    assert kinds(join_all(objects[:16])) == {"Instance"}
     assert kinds(join_all(objects)) == {"Unknown"}
+    assert kinds(join_all([*objects[:6], Mapping()])) == {"Unknown"}
 
 
 @pytest.mark.parametrize(

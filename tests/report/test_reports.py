@@ -79,7 +79,11 @@ model.py:7:5 GB0170 branch-on-tensor [hot ×24] 97%
     ("fields", "line"),
     [
         ({"refusals": (("where", "`y` is read later"), ("cond", "no"))}, "  no fix: `y` is read later (where)"),
-        ({}, "  no fix: what it should become depends on what the code is for"),
+        (
+            {"refusals": (("gblint", "it goes with the break in the loop"),)},
+            "  no fix: it goes with the break in the loop",
+        ),
+        ({}, "  no fix: none was looked for"),
         ({"owner": "library"}, "  no fix: the break is in code of a library, which gblint does not edit"),
     ],
 )
