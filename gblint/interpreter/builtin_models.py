@@ -27,6 +27,7 @@ from gblint.interpreter.values import (
     Stream,
     Super,
     Tensor,
+    Union,
     Unknown,
     Value,
     as_tensor,
@@ -161,7 +162,8 @@ def _named_alike(site: Site, receiver: Value) -> Value:
     )
     if not 0 < len(names) <= MAX_CALLABLES:
         return Unknown("getattr of a computed name")
-    return join_all(attributes.load(site.machine, site.frame, receiver, name, site.node) for name in names)
+    meant = join_all(attributes.load(site.machine, site.frame, receiver, name, site.node) for name in names)
+    return Union(meant.members, all=True) if isinstance(meant, Union) else meant
 
 
 def _ends(node: cst.BaseExpression) -> tuple[str, str] | None:

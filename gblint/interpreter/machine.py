@@ -20,6 +20,7 @@ from gblint.interpreter.handing import mark_input
 from gblint.interpreter.source import Chunk, Forest
 from gblint.interpreter.values import (
     CALLABLE,
+    MAX_MEMBERS,
     NONE,
     Bound,
     Class,
@@ -291,8 +292,15 @@ class Machine:
     def _call_union(
         self, frame: Frame, callee: Union, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode, opaque: bool
     ) -> Value:
-        """All alternatives are tried: a ModuleList holds several kinds, a table of functions is picked from."""
+        """Modules are all tried (a ModuleList holds several kinds), so are the entries of a wide table and what a
+        computed name can mean. Of a few other callables, most often backends of one operation, the first stands for
+        all: following each made a check of transformers a fifth slower."""
         known = [m for m in callee.members if isinstance(m, CALLABLE)]
+        modules = [m for m in known if isinstance(m, Instance)]
+        if len(modules) > 1:
+            known = [*modules[:4]]
+        elif not callee.all and len(known) <= MAX_MEMBERS:
+            known = known[:1]
         if not known:
             return Unknown("call of an unknown value")
         if len(known) == 1:

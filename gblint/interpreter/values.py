@@ -407,12 +407,13 @@ class Super(Value):
 
 class Union(Value):
     """One of several values (at most six, or sixteen that can be called: wider joins become Unknown, keeping the tensor
-    member if there is one)."""
+    member if there is one). all: a call of it is a call of each."""
 
-    __slots__ = ("members",)
+    __slots__ = ("all", "members")
 
-    def __init__(self, members: tuple[Value, ...]) -> None:
+    def __init__(self, members: tuple[Value, ...], all: bool = False) -> None:
         self.members = members
+        self.all = all
 
 
 CALLABLE = (Instance, Function, Bound, Class, Partial, External, Compiled)
