@@ -10,7 +10,7 @@ import msgspec
 from gblint.callgraph import HOTTEST, TRIPS, CallGraph
 from gblint.findings.choice import likeliest
 from gblint.findings.confidence import probability
-from gblint.findings.finding import Finding, Reason, Step
+from gblint.findings.finding import OWN, Finding, Reason, Step
 from gblint.interpreter import trials
 from gblint.interpreter.source import code
 from gblint.interpreter.values import DataScalar, Tensor, Union, as_tensor
@@ -88,7 +88,7 @@ def _levels(node: CSTNode) -> int:
 
 
 def _unrepaired(finding: Finding, reason: str) -> Finding:
-    return msgspec.structs.replace(finding, refusals=(("gblint", reason),), examined=True)
+    return msgspec.structs.replace(finding, refusals=((OWN, reason),), examined=True)
 
 
 def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:

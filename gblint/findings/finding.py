@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+OWN = "gblint"  # stands in for a codemod where it is gblint itself that says why there is no repair
 SILENT = ("recompiles", "needless", "fails", "ignored")  # consequences of what breaks no graph
 STRENGTH = ("safe", "unsafe", "placeholder", "display")  # applicability of a fix, most to least
 

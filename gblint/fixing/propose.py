@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from libcst import CSTValidationError
 
-from gblint.findings.finding import STRENGTH, Finding, Fix
+from gblint.findings.finding import OWN, STRENGTH, Finding, Fix
 from gblint.fixing.site import Refusal, Site
 from gblint.fixing.sound import unsound
 
@@ -61,7 +61,7 @@ def with_fixes(machine: Machine, draft: Draft, finding: Finding, options: dict[s
             fix = Fix(meta.name, repair.applicability, repair.message, tuple(repair.edits), repair.differs)
             offers.append((STRENGTH.index(repair.applicability), meta.rank, fix))
     if not offers and not refusals:
-        refusals.append(("gblint", draft.rule.meta.by_hand))
+        refusals.append((OWN, draft.rule.meta.by_hand))
     offers.sort(key=lambda offer: offer[:2])
     fixes = tuple(fix for _, _, fix in offers[:MOST])
     return msgspec.structs.replace(finding, fixes=fixes, refusals=tuple(refusals), examined=True)

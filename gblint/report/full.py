@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gblint.checking import Outcome, Problem
-from gblint.findings.finding import Finding, Reason, Step
+from gblint.findings.finding import OWN, Finding, Reason, Step
 from gblint.report import summary
 from gblint.report.excerpt import Sources, excerpt
 from gblint.report.order import by_worth
@@ -154,7 +154,7 @@ def _repair(finding: Finding) -> tuple[str, str]:
         return "no fix", "the break is in code of a library, which gblint does not edit"
     if finding.refusals:
         name, reason = finding.refusals[0]
-        return "no fix", reason if name == "gblint" else f"{reason} ({name})"
+        return "no fix", reason if name == OWN else f"{reason} ({name})"
     return "no fix", "none was looked for"
 
 
