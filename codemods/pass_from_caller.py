@@ -29,6 +29,7 @@ from gblint.codemod_api import (
     Repair,
     Site,
     callers,
+    calling,
     lift,
     refuse,
     replaced,
@@ -288,6 +289,9 @@ f(torch.ones(2))
 
     def _outer_call(self, site: Site) -> Site | None:
         """The one traced call of the function around, where that gives no tensor."""
+        called = calling(site)
+        if len(called) != 1 or site.value(called[0]) is None or site.tensor(called[0]) is not None:
+            return None
         try:
             found = callers(site)
         except Refusal:
@@ -295,8 +299,6 @@ f(torch.ones(2))
         if len(found) != 1 or not isinstance(found[0].node, cst.BaseExpression):
             return None
         (call,) = found
-        if call.value(call.node) is None or call.tensor(call.node) is not None:
-            return None
         return None if isinstance(call.parent(call.node), cst.Expr) else call
 
 

@@ -58,6 +58,7 @@ from gblint.fixing.outline import outline
 from gblint.fixing.owned import is_own, may_change, only_read, viewed
 from gblint.fixing.places import (
     callers,
+    calling,
     class_site,
     function_info,
     is_decorated,
@@ -114,8 +115,8 @@ __all__ = [
     "Mapping", "ModuleInfo", "Place", "Plain", "Readers", "Refusal", "Repair", "Routing", "Selection", "Selector",
     "Sequence", "Sink", "Site", "Statement", "Stream", "Tensor", "Union", "Unknown", "Use", "Value",
     "always_returns", "applied", "arm_of", "as_tensor", "bare", "base", "becomes_tensor", "body_of", "bound_before",
-    "bound_to", "callers", "calls_of", "changed_in_place", "changed_names", "changes_state", "check_argument",
-    "check_effects", "check_sizes", "children", "class_site",
+    "bound_to", "callers", "calling", "calls_of", "changed_in_place", "changed_names", "changes_state",
+    "check_argument", "check_effects", "check_sizes", "children", "class_site",
     "closed", "comments", "condition", "conjuncts", "decides", "definition", "depends", "derived", "doubt",
     "everything_that_needs", "facts_around", "fits_mask", "flag_of", "flat_with", "full_size", "function_info",
     "guarded", "harmless", "in_place_of", "indented", "indexed_by", "is_continue", "is_decorated", "is_fresh",

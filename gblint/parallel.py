@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import signal
@@ -37,7 +38,8 @@ def run_units(worker: Worker, plans: list[Plan], jobs: int) -> Iterator[_Timed]:
         yield from map(worker.timed, plans)
         return
     global _WORKER, _PLANS
-    worker.machine()  # made once, shared by the children
+    worker.machine()  # made once, shared by the children, and so are the modules that each would import for itself
+    _import_all()
     _WORKER, _PLANS = worker, plans
     others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), _begin)
@@ -59,6 +61,15 @@ def run_units(worker: Worker, plans: list[Plan], jobs: int) -> Iterator[_Timed]:
         raise GblintError("a process that analysed files was ended from outside; nothing is reported", hint) from error
     finally:
         _end(pool, others)
+
+
+def _import_all() -> None:
+    """Import what the analysis of a unit imports where it first needs it: some tenths of a second of each process."""
+    from gblint.registry import load_codemods
+
+    for module in ("gblint.findings.build", "gblint.fixing.propose", "gblint.interpreter.roots", "networkx"):
+        importlib.import_module(module)
+    load_codemods()
 
 
 def _end(pool: ProcessPoolExecutor, others: list[multiprocessing.process.BaseProcess]) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import libcst as cst
-import libcst.matchers as m
 
 from gblint.fixing.site import Refusal, Site
 from gblint.interpreter.functions import chunk_of
 from gblint.interpreter.values import Instance, members
+from gblint.interpreter.walk import only, walk
 
 if TYPE_CHECKING:
     from gblint.index.model import ClassInfo, FunctionInfo, ModuleInfo
@@ -75,8 +75,7 @@ def swallows(site: Site, node: cst.BaseExpression) -> bool:
             continue
         left = known.module.functions[known.info.methods["__exit__"]]
         tree = at(site, known.module, left.start, left.end).node
-        returns = (found for found in m.findall(tree, m.Return()) if isinstance(found, cst.Return))
-        if any(not _is_falsy(found.value) for found in returns):
+        if any(not _is_falsy(found.value) for found in only(walk(tree), cst.Return)):
             return True
     return False
 
@@ -127,6 +126,14 @@ def seen_callers(site: Site) -> list[Site]:
         return []
     _check_mentions(site, info, info.owner or info.qualname)
     return _seen_calls(site, info)
+
+
+def calling(site: Site) -> list[cst.CSTNode]:
+    """What calls the function the site is in, so far as the analysis came by it, without a look at the text around it.
+    `Site.value` knows what a call gave."""
+    info = function_info(site)
+    calls = site.machine.callers.get((site.module.path, info.start), {}) if info is not None else {}
+    return [node for _, _, node in calls]
 
 
 def _seen_calls(site: Site, info: FunctionInfo) -> list[Site]:

@@ -42,7 +42,7 @@ _EMPTY = Tree(cst.Module([]), 0, "")
 class RootRun:
     """Runs roots on a machine and counts them.
 
-    by_script: a script of the project compiled something that could be resolved. internal: errors of gblint itself,
+    by_script: the file is a script, and what it compiles says what is compiled in its project. internal: errors of gblint itself,
     one message each; a root that fails loses only its own findings. cut: roots that ran out of budget.
     """
 
@@ -66,13 +66,21 @@ class RootRun:
         if module.is_script or any(not s.function for s in module.compile_sites):
             machine.script = module.path
             self._guarded(module.name, self._run_program)
-            self.by_script = any(_resolved(c.target) for c, frame, _ in machine.compiled if frame is not None)
+            self.by_script = any(self._speaks(c.target) for c, frame, _ in machine.compiled if frame is not None)
         for site in module.compile_sites:
             if site.function:
                 self._guarded(
                     f"{module.name}.{site.function}", lambda name=site.function: self._compiling_function(name)
                 )
         self._finish_compiled()
+
+    def _speaks(self, target: Value) -> bool:
+        """Whether compiling this says that other files' modules are not compiled. A module of a package that compiles
+        a class of its own when it is run tries that out: it knows nothing of the rest of the package."""
+        if not _resolved(target):
+            return False
+        of_package = "." in self.module.name or self.module.path.endswith("__init__.py")
+        return not (of_package and _module_of(target) is self.module)
 
     def _run_program(self) -> None:
         for start, end, kind in self.module.statements:
@@ -308,6 +316,16 @@ def _plain_function(value: Value | None) -> Function | None:
     if isinstance(value, Partial):
         return _plain_function(value.function)
     return None
+
+
+def _module_of(target: Value) -> ModuleInfo | None:
+    """The file that a compiled thing is written in; None if it is torch's own or several."""
+    if isinstance(target, Bound) and isinstance(target.receiver, Instance):
+        return _module_of(target.receiver)
+    if isinstance(target, Instance):
+        return target.cls.module if target.cls is not None else None
+    function = _plain_function(target)
+    return function.module if function is not None else None
 
 
 def _resolved(target: Value) -> bool:

@@ -110,6 +110,25 @@ def test_a_script_that_compiles_something_known_decides_for_its_project(analyst:
     assert not analyst.run("class Net(nn.Module):\n    def forward(self, x):\n        return x\n", "modules").by_script
 
 
+OWN = """
+class Net(nn.Module):
+    def forward(self, x):
+        return x
+
+if __name__ == "__main__":
+    net = torch.compile(Net())
+"""
+
+
+def test_a_module_of_a_package_that_tries_itself_out_says_nothing_of_the_others(analyst: Analyst) -> None:
+    assert analyst.run(OWN).by_script
+    assert not analyst.run(OWN, files={"__init__.py": ""}).by_script
+    other = OWN.replace("Net()", "Other()").replace("class Net", "from .other import Other\nclass Net")
+    files = {"__init__.py": "", "other.py": OWN.replace("Net", "Other")}
+    assert analyst.run(other, files=files).by_script
+    assert analyst.run(OWN.replace("Net()", "nn.Sequential(Net())"), files={"__init__.py": ""}).by_script
+
+
 def test_a_compiled_thing_that_cannot_be_told_is_counted(analyst: Analyst) -> None:
     result = analyst.run("net = torch.compile(unheard_of())")
     assert result.unresolved_roots == 1
