@@ -18,13 +18,16 @@ Torch versions:
     Since 2.12 under this id; before, GB0125.
 Limits:
     A tensor in a variable that nothing reads does not break; otherwise whether it leaves the region is not followed.
-    A tensor that requires grad
-    already is fine.
+    A tensor that requires grad already is fine. A flag that is passed on is less often True than one that is written,
+    one that is False by default seldom, and that of another tensor (`requires_grad_(x.requires_grad)`) mostly.
 """
 
 from __future__ import annotations
 
-from gblint.rule_api import Break, Call, Const, Context, Rule, RuleMeta, as_tensor, tensor_certainty
+from gblint.rule_api import Break, Call, Const, Context, Plain, Rule, RuleMeta, as_tensor, tensor_certainty
+
+MAYBE = 0.5  # that a flag which is passed on is True
+SELDOM = 0.2  # of one that is False unless somebody says otherwise
 
 
 class RequiresGradOnResult(Rule):
@@ -56,8 +59,13 @@ def padded(query: torch.Tensor):
     extra = torch.zeros_like(query).requires_grad_(True)  # GB8985
     return query + extra
 
+@torch.compile
+def alike(query: torch.Tensor):
+    return query.detach().requires_grad_(query.requires_grad)  # GB8985
+
 leaf(torch.rand(3))
 padded(torch.rand(3))
+alike(torch.rand(3, requires_grad=True))
 """,
     )
     CLEAN = (
@@ -91,5 +99,8 @@ consumed(torch.rand(3))
         flag = event.argument(0, "requires_grad")
         if not event.used or tensor is None or tensor.role != "result" or (isinstance(flag, Const) and not flag.value):
             return None
-        message = f"`{context.text(event.node)}` makes a leaf of an intermediate, which must not leave the graph"
-        return Break(message, tensor_certainty(event.receiver), about=tensor)
+        certainty, text = tensor_certainty(event.receiver), context.text(event.node)
+        if flag is not None and not isinstance(flag, Const) and not text.endswith(".requires_grad)"):
+            certainty *= SELDOM if isinstance(flag, Plain) and flag.off else MAYBE
+        message = f"`{text}` makes a leaf of an intermediate, which must not leave the graph"
+        return Break(message, certainty, about=tensor)

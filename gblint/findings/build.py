@@ -47,7 +47,7 @@ def findings_of(
     if not drafts:
         return []
     graph = CallGraph(calls)
-    made = [(_told(machine, draft, _finding(draft, graph, machine.context.torch)), draft) for draft in drafts]
+    made = [(_told(machine, draft, _finding(machine, draft, graph)), draft) for draft in drafts]
     found = {id(finding): (finding, draft) for finding, draft in made}
     kept = likeliest((finding for finding, _ in found.values()), lambda f: (f.confidence, f.code))
     if not any(map(examines, kept)):
@@ -91,16 +91,18 @@ def _unrepaired(finding: Finding, reason: str) -> Finding:
     return msgspec.structs.replace(finding, refusals=((OWN, reason),), examined=True)
 
 
-def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
+def _finding(machine: Machine, draft: Draft, graph: CallGraph) -> Finding:
     meta = draft.rule.meta
     row, column, end_row, end_column = draft.chunk.span(draft.node)
+    if draft.event == "branch" and row > draft.chunk.first:
+        row, column = _jump(machine, draft, row, column)
     confidence = probability(
         f"{meta.code} {meta.slug}", meta.confidence, draft.certainty, draft.guards, draft.root.kind,
         masked=draft.consequence == "masked", inline=draft.inline,
     )  # fmt: skip
     masked = draft.masked_by.chunk.span(draft.masked_by.node)[0] if draft.masked_by is not None else 0
     root = draft.root.name or (draft.path[0][0] if draft.path else "")
-    found_under = draft.answer.code or meta.code_in(torch)
+    found_under = draft.answer.code or meta.code_in(machine.context.torch)
     return Finding(
         code=found_under,
         name=meta.slug,
@@ -132,6 +134,17 @@ def _finding(draft: Draft, graph: CallGraph, torch: tuple[int, int]) -> Finding:
         optional=meta.optional,
         roots=tuple(sorted(draft.roots)),
     )
+
+
+def _jump(machine: Machine, draft: Draft, row: int, column: int) -> tuple[int, int]:
+    """Where Dynamo says that it breaks on a test that starts here: a test written over several rows may count for the
+    row of its statement."""
+    from gblint.findings.jumps import jump_place
+    from gblint.fixing.reading import reading
+
+    chunk = draft.chunk
+    start = chunk.span(jump_place(draft.node, reading(chunk.tree).parents, machine.context.python))[:2]
+    return min((row, column), start)
 
 
 def _told(machine: Machine, draft: Draft, finding: Finding) -> Finding:

@@ -53,7 +53,7 @@ class Fix(msgspec.Struct, array_like=True, frozen=True, gc=False):
     differs: tuple[str, ...] = ()
 
 
-Spot = tuple[str, int, int, str]  # file, row, column, code
+Spot = tuple[str, int, int, int, int, str]  # file, row, column, end row, end column, code
 
 
 class Finding(msgspec.Struct, gc=False):
@@ -124,7 +124,7 @@ class Finding(msgspec.Struct, gc=False):
     @property
     def spot(self) -> Spot:
         """What it has in common with the same break found on the way from other roots."""
-        return (self.filename, self.row, self.column, self.code)
+        return (self.filename, self.row, self.column, self.end_row, self.end_column, self.code)
 
     @property
     def fix(self) -> Fix | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from gblint.interpreter import classes, effects, tensors
+from gblint.interpreter import classes, effects, tensors, versions
 from gblint.interpreter.events import GetAttr, SetAttr
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.values import (
@@ -62,7 +62,12 @@ def load(machine: Machine, frame: Frame, receiver: Value, name: str, node: cst.C
 
 
 def _external(machine: Machine, frame: Frame, receiver: External, name: str, node: cst.CSTNode) -> Value:
-    return External(f"{receiver.dotted}.{name}")
+    dotted = f"{receiver.dotted}.{name}"
+    if name in ("__version__", "version_info"):
+        release = versions.known(machine, dotted)
+        if release is not None:
+            return release
+    return External(dotted)
 
 
 _KIND = {"dict_keys": "dict_view", "dict_values": "dict_view", "dict_items": "dict_view"}
@@ -89,6 +94,9 @@ def _other(machine: Machine, frame: Frame, receiver: Value, name: str) -> Value:
     if isinstance(receiver, Stream):
         return Bound(External(f"{_KIND.get(receiver.kind, receiver.kind)}.{name}"), receiver)
     if isinstance(receiver, Const):
+        if isinstance(receiver.value, versions.Release):
+            found = versions.attribute(receiver.value, name)
+            return Bound(found, receiver) if isinstance(found, External) else found
         return Bound(External(f"{type(receiver.value).__name__}.{name}"), receiver)
     if isinstance(receiver, Slice) and name in ("start", "stop", "step"):
         return {"start": receiver.lower, "stop": receiver.upper, "step": receiver.step}[name]

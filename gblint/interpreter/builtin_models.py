@@ -296,10 +296,17 @@ def _reversed(site: Site) -> Value:
     return Stream("reversed", None, found[::-1]) if isinstance(found, list) else Stream("reversed", found)
 
 
+MOST_MAPPED = 4  # constants that a function is applied to one by one
+
+
 @model("builtins.map")
 def _map(site: Site) -> Value:
     if len(site.args) < 2:
         return Stream("map", Unknown("map"))
+    if len(site.args) == 2 and isinstance(site.args[0], External) and isinstance(site.args[1], Sequence):
+        items = site.args[1].items
+        if items and len(items) <= MOST_MAPPED and all(isinstance(item, Const) for item in items):
+            return Stream("map", None, [site.call(site.args[0], [item]) for item in items])
     elements = [site.element(a) for a in site.args[1:]]
     return Stream("map", site.call(site.args[0], elements))
 

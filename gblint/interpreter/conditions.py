@@ -35,6 +35,7 @@ from gblint.interpreter.values import (
     type_name,
     union_of,
 )
+from gblint.interpreter.versions import Release
 
 if TYPE_CHECKING:
     from gblint.interpreter.machine import Machine
@@ -390,10 +391,9 @@ def _ordered(
         found = _own_comparison(machine, frame, symbol, left, right, node)
         if found is not None:
             return Test(None, value=found)
-    if isinstance(left, Const) and isinstance(right, Const):
-        known = _order_constants(left.value, symbol, right.value)
-        if known is not None:
-            return Test(known)
+    known = _order_known(left, symbol, right)
+    if known is not None:
+        return Test(known)
     if isinstance(left, Plain) and left.type == "dtype" and isinstance(right, External):
         if machine.knowledge.canonical(right.dotted) in HALF:  # inputs are float32 unless somebody says otherwise
             return Test(symbol == "!=")
@@ -445,6 +445,50 @@ def _own_comparison(
         classes.class_attr(machine, left.cls, name) if isinstance(left, Instance) and left.cls is not None else None
     )
     return machine.call(frame, method, [left, right], {}, node) if isinstance(method, Function) else None
+
+
+def _order_known(left: Value, symbol: str, right: Value) -> bool | None:
+    """How two values compare that are known well enough to tell."""
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _order_constants(left.value, symbol, right.value)
+    if isinstance(right, Sequence) and right.kind == "tuple":
+        if isinstance(left, Sequence) and left.kind == "tuple":
+            return _order_tuples(left, symbol, right)
+        if isinstance(left, Const) and isinstance(left.value, Release):
+            numbers = _constants(right)
+            return _order_constants(left.value, symbol, numbers) if numbers is not None else None
+    return symbol == "!=" if symbol in ("==", "!=") and _number_and_text(left, right) else None
+
+
+def _constants(value: Sequence) -> tuple[object, ...] | None:
+    if value.items is None or not all(isinstance(item, Const) for item in value.items):
+        return None
+    return tuple(item.value for item in value.items if isinstance(item, Const))
+
+
+def _order_tuples(left: Sequence, symbol: str, right: Sequence) -> bool | None:
+    """How tuples compare that start with constants which tell (`sys.version_info >= (3, 11)`)."""
+    wanted = _constants(right)
+    if wanted is None or left.items is None:
+        return None
+    first = _constants(Sequence("tuple", left.items[: len(wanted)]))
+    if first is None:
+        return None
+    if len(left.items) > len(wanted) and first == wanted:  # the longer one is greater
+        return symbol in ("!=", ">", ">=")
+    return _order_constants(first, symbol, wanted)
+
+
+_NUMBERS = ("int", "float", "bool", "number")
+
+
+def _number_and_text(left: Value, right: Value) -> bool:
+    """Whether a number is compared with a string, which it never equals (`zero_division == "warn"`)."""
+    if isinstance(left, Const):
+        left, right = right, left
+    return (
+        isinstance(left, Plain) and left.type in _NUMBERS and isinstance(right, Const) and isinstance(right.value, str)
+    )
 
 
 def _order_constants(a: object, symbol: str, b: object) -> bool | None:

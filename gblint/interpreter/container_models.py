@@ -221,6 +221,7 @@ def _length(site: Site) -> Value:
 
 # -- strings, streams and named tuples ----------------------------------------------------------------------------
 
+MOST_PARTS = 16  # of a string taken apart
 _LISTS_OF_TEXT = ("split", "rsplit", "splitlines", "partition", "rpartition")
 _TESTS = ("startswith", "endswith", "isdigit", "isalpha", "isupper", "islower", "isidentifier", "isspace")
 _NUMBERS = ("find", "rfind", "index", "count")
@@ -245,6 +246,20 @@ def _text(site: Site) -> Value:
     return Plain("str")
 
 
+def _computed(site: Site) -> object:
+    """What a method of a known string gives for known arguments; None if that cannot be told."""
+    receiver = site.receiver
+    if not isinstance(receiver, Const) or not isinstance(receiver.value, str) or site.kwargs:
+        return None
+    given = [a.value for a in site.args if isinstance(a, Const)]
+    if len(given) < len(site.args):
+        return None
+    try:
+        return getattr(receiver.value, site.name.rpartition(".")[2])(*given)
+    except (TypeError, ValueError):
+        return None
+
+
 @model("str.format")
 def _format(site: Site) -> Value:
     from gblint.interpreter.events import Format
@@ -257,6 +272,9 @@ def _format(site: Site) -> Value:
 
 @model(*_methods(("str",), *_LISTS_OF_TEXT))
 def _split(site: Site) -> Value:
+    found = _computed(site)
+    if isinstance(found, list | tuple) and len(found) <= MOST_PARTS:
+        return Sequence(type(found).__name__, [Const(part) for part in found])
     return Sequence("list", None, Plain("str"))
 
 

@@ -364,8 +364,9 @@ def _from_default(
     positive = supports_tensor(machine, uses, name)
     origin = Origin("parameter", cst.Name(name), None)
     if default is not None:
-        if positive:
-            return Union((Tensor(0.9 if positive > 1 else 0.7, "", None, "input", origin=origin), NONE))
+        if positive or name in uses.masks:
+            kind = "bool" if name in uses.masks else ""
+            return Union((Tensor(0.9 if positive > 1 else 0.7, kind, None, "input", origin=origin), NONE))
         return Union((Unknown(f"parameter {name}"), NONE))
     base = UNANNOTATED if is_forward else GUESSED
     if positive:

@@ -28,6 +28,7 @@ from gblint.interpreter.values import (
     join_all,
     members,
 )
+from gblint.interpreter.versions import NUMBERS, Release
 
 
 @model("functools.partial")
@@ -239,12 +240,15 @@ def _nullcontext(site: Site) -> Value:
 
 @model(
     "random.random", "random.uniform", "random.randint", "random.randrange", "random.gauss", "random.triangular",
-    "random.betavariate",
+    "random.betavariate", "random.Random.random", "random.Random.uniform", "random.Random.randint",
+    "random.Random.randrange",
 )  # fmt: skip
 def _drawn(site: Site) -> Value:
-    """A random number: within a region Dynamo holds it as a 0-d tensor."""
-    kind = "int" if site.name.startswith(("random.randint", "random.randrange")) else "float"
-    if not site.frame.traced or site.machine.knowledge.verdict(site.name) != "ok":
+    """A random number: within a region Dynamo holds it as a 0-d tensor. It traces these methods of a `Random`, but not
+    all of the functions that are their namesakes."""
+    kind = "int" if site.name.endswith(("randint", "randrange")) else "float"
+    own = site.name.startswith("random.Random.")
+    if not site.frame.traced or not (own or site.machine.knowledge.verdict(site.name) == "ok"):
         return Plain(kind)
     return Tensor(1.0, kind, 0, "result", "random", site.origin())
 
@@ -370,3 +374,23 @@ def _array(site: Site) -> Value:
 @model("typing.TYPE_CHECKING")
 def _type_checking(site: Site) -> Value:
     return FALSE
+
+
+@model(
+    "packaging.version.parse", "packaging.version.Version", "pkg_resources.parse_version",
+    "pkg_resources.packaging.version.parse", "distutils.version.LooseVersion", "distutils.version.StrictVersion",
+    "looseversion.LooseVersion", "torch.torch_version.TorchVersion",
+)  # fmt: skip
+def _parse(site: Site) -> Value:
+    text = site.args[0] if site.args else None
+    if isinstance(text, Const) and isinstance(text.value, str) and NUMBERS.match(text.value):
+        return Const(Release(text.value))
+    return Plain("version")
+
+
+@model("importlib.metadata.version", "importlib_metadata.version")
+def _installed(site: Site) -> Value:
+    name = site.args[0] if site.args else None
+    if isinstance(name, Const) and name.value == "torch":
+        return Const(site.machine.knowledge.torch_version)
+    return Plain("str")

@@ -42,8 +42,8 @@ _EMPTY = Tree(cst.Module([]), 0, "")
 class RootRun:
     """Runs roots on a machine and counts them.
 
-    by_script: the file is a script, and what it compiles says what is compiled in its project. internal: errors of gblint itself,
-    one message each; a root that fails loses only its own findings. cut: roots that ran out of budget.
+    by_script: the file is a script, and what it compiles says what is compiled in its project. internal: errors of
+    gblint itself, one message each; a root that fails loses only its own findings. cut: roots that ran out of budget.
     """
 
     def __init__(self, machine: Machine, module: ModuleInfo) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gblint.interpreter import attributes, conditions, effects, ranks, subscripts, trials
+from gblint.interpreter import attributes, conditions, effects, ranks, subscripts, trials, versions
 from gblint.interpreter.events import ClassDef, Delete, Enter, Globals, Import, Raise
 from gblint.interpreter.expressions import dotted_path, evaluate, inplace, iterate, nested_defaults
 from gblint.interpreter.frame import Frame
@@ -295,7 +295,9 @@ def _import_from(machine: Machine, frame: Frame, node: cst.ImportFrom) -> bool:
         attr = _dotted(alias.name)
         name = str(alias.asname.name.value) if alias.asname is not None else attr  # type: ignore[union-attr]
         value = machine.module_attr(found, attr) if found is not None else None
-        store_name(machine, frame, name, value if value is not None else External(f"{base}.{attr}"))
+        if value is None:
+            value = versions.known(machine, f"{base}.{attr}") or External(f"{base}.{attr}")
+        store_name(machine, frame, name, value)
     return True
 
 

@@ -116,7 +116,7 @@ def _load(machine: Machine, frame: Frame, base: Value, index: list[Value], node:
 
         return classes.index_instance(machine, frame, base, index, node)
     if isinstance(base, Const) and isinstance(base.value, str):
-        return Plain("str")
+        return _character(base.value, first)
     if isinstance(base, Plain):
         return Plain("")
     if isinstance(base, Class | External):
@@ -124,6 +124,12 @@ def _load(machine: Machine, frame: Frame, base: Value, index: list[Value], node:
     if any((t := as_tensor(i)) is not None and t.dtype == "bool" and t.c > 0.5 for i in index):
         return Tensor(0.7, "", None, "result", origin=Origin("result of", node, frame.chunk))
     return Unknown("element of an unknown value")
+
+
+def _character(text: str, index: Value) -> Value:
+    if isinstance(index, Const) and isinstance(index.value, int) and -len(text) <= index.value < len(text):
+        return Const(str(text)[index.value])
+    return Plain("str")
 
 
 def _tensor(frame: Frame, base: Tensor, index: list[Value], node: cst.CSTNode) -> Tensor:

@@ -78,9 +78,10 @@ def _rank_of(values: list[Value]) -> int | None:
 
 
 def _subclass_of(values: list[Value]) -> str:
-    """The subclass of a result; a random number of Python, or an array of NumPy, among tensors leaves them plain."""
+    """The subclass of a result; a random number of Python, an array of NumPy or a sparse tensor among plain ones leaves
+    them plain (a product with a sparse matrix is dense)."""
     found = [t.subclass for v in values if (t := as_tensor(v)) is not None]
-    if "ndarray" in found and "" in found:
+    if "" in found and ("ndarray" in found or "sparse" in found):
         return ""
     return next((s for s in found if s and (s != "random" or len(found) == 1)), "")
 

@@ -43,9 +43,12 @@ class Uses:
     """Evidence by name. attributes: names read off it; truth: tested bare; strings: compared with or indexed by a
     string; bounds: bound of a slice or compared with a size; plain: passed where no tensor may stand; called;
     iterated; tensorish: used in an operator with `@`,
-    indexed by None or an ellipsis, or passed to a function of torch."""
+    indexed by None or an ellipsis, or passed to a function of torch; masks: called a mask and used as an index;
+    made_of: variables by what is computed from them (`c = end - start`)."""
 
-    __slots__ = ("attributes", "bounds", "called", "calls_on", "plain", "strings", "tensorish", "truth")
+    __slots__ = (
+        "attributes", "bounds", "called", "calls_on", "made_of", "masks", "plain", "strings", "tensorish", "truth",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.attributes: dict[str, set[str]] = {}
@@ -56,6 +59,8 @@ class Uses:
         self.plain: set[str] = set()
         self.called: set[str] = set()
         self.tensorish: set[str] = set()
+        self.masks: set[str] = set()
+        self.made_of: dict[str, set[str]] = {}
 
 
 def collect(node: cst.CSTNode) -> Uses:
@@ -65,6 +70,8 @@ def collect(node: cst.CSTNode) -> Uses:
         handler = _HANDLERS.get(current.__class__)
         if handler is not None:
             handler(uses, current)
+    for name in uses.plain & uses.made_of.keys():
+        uses.plain |= uses.made_of[name]
     return uses
 
 
@@ -108,8 +115,18 @@ def _comparison(uses: Uses, node: cst.Comparison) -> None:
             uses.plain.add(_name(left))
 
 
+def _assign(uses: Uses, node: cst.Assign) -> None:
+    if isinstance(node.value, cst.BinaryOperation) and len(node.targets) == 1:
+        name, parts = _name(node.targets[0].target), _operands(node.value)
+        if name and name not in parts:
+            uses.made_of.setdefault(name, set()).update(parts)
+
+
 def _call(uses: Uses, node: cst.Call) -> None:
     func = node.func
+    if isinstance(func, cst.Attribute) and _name(func.value) == "math":  # takes numbers
+        for arg in node.args:
+            uses.plain.update(_operands(arg.value))
     if isinstance(func, cst.Name):
         uses.called.add(func.value)
     name = _name(func) or (func.attr.value if isinstance(func, cst.Attribute) else "")
@@ -164,6 +181,9 @@ def _binary(uses: Uses, node: cst.BinaryOperation) -> None:
 
 
 def _subscript(uses: Uses, node: cst.Subscript) -> None:
+    only = node.slice[0].slice if len(node.slice) == 1 else None
+    if isinstance(only, cst.Index) and "mask" in _name(only.value):
+        uses.masks.add(_name(only.value))
     base = _name(node.value)
     if not base:
         return
@@ -184,6 +204,7 @@ _HANDLERS: dict[type, Callable[[Uses, Any], None]] = {
     cst.While: _test,
     cst.IfExp: _test,
     cst.Assert: _test,
+    cst.Assign: _assign,
     cst.Comparison: _comparison,
     cst.Call: _call,
     cst.BinaryOperation: _binary,

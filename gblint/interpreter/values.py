@@ -492,11 +492,15 @@ def join_dtype(a: str, b: str) -> str:
     return a if a == b else ""
 
 
+_UNUSUAL = ("ndarray", "sparse")
+
+
 def _join_subclass(a: str, b: str) -> str:
-    """A tensor or an array: the tensor is the usual case, and what holds for arrays alone is not claimed of it."""
+    """A tensor or an array, or one that may be sparse: the plain tensor is the usual case, and what holds for others
+    alone is not claimed of it."""
     if a == b:
         return a
-    return "" if "ndarray" in (a, b) else a or b
+    return "" if a in _UNUSUAL or b in _UNUSUAL else a or b
 
 
 def _join_tensors(a: Tensor, b: Tensor) -> Tensor:
