@@ -143,8 +143,8 @@ def _jump(machine: Machine, draft: Draft, row: int, column: int) -> tuple[int, i
     from gblint.fixing.reading import reading
 
     chunk = draft.chunk
-    start = chunk.span(jump_place(draft.node, reading(chunk.tree).parents, machine.context.python))[:2]
-    return min((row, column), start)
+    place = chunk.span(jump_place(draft.node, reading(chunk.tree).parents, machine.context.python))[:2]
+    return place if place[0] < row else (row, column)
 
 
 def _told(machine: Machine, draft: Draft, finding: Finding) -> Finding:

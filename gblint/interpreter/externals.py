@@ -287,7 +287,7 @@ def _numpy(site: Site) -> Value:
     kind = site.machine.knowledge.return_type_external(site.name)
     if site.name.startswith("numpy.random."):
         return _numpy_random(site)
-    if kind in ("int", "float", "bool", "str", "NoneType") and (site.frame.traced or kind in ("str", "NoneType")):
+    if kind in ("int", "float", "bool", "str", "NoneType"):  # of Python itself, such as `np.size(x)`
         return of_type(site.machine, kind, site)
     traced = any(as_tensor(a) is not None for a in site.args)
     last = site.name.rpartition(".")[2]

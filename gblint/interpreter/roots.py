@@ -21,6 +21,7 @@ from gblint.interpreter.values import (
     Bound,
     Class,
     Compiled,
+    External,
     Function,
     Instance,
     Partial,
@@ -177,10 +178,17 @@ class RootRun:
 
     def _adds_little(self, cls: Class, forward: Function) -> bool:
         """Whether a class that inherits its forward is as good as run where that stands: it has no methods, or only a
-        constructor (what that puts in has a forward of its own) and the other file is one of the project."""
+        constructor (what that puts in has a forward of its own) and the other file is one of the project. A class that
+        names the modules to be made of (`cell = nn.LSTM`) adds them."""
+        if self._names_parts(cls):
+            return False
         own = cls.info.methods.keys()
         elsewhere = forward.module is not self.module and self.machine.project.owns(forward.module.path)
         return not own or (elsewhere and own == {"__init__"})
+
+    def _names_parts(self, cls: Class) -> bool:
+        assigned = (name for name, found in cls.info.bindings.items() if found[-1].kind == "assign")
+        return any(_is_module_class(self.machine, classes.class_attr(self.machine, cls, name)) for name in assigned)
 
     def guessed(self) -> None:
         """Every function and method that no other root has executed."""
@@ -300,6 +308,12 @@ class RootRun:
             machine.active.clear()
             machine.drafts.forget_logs()
             machine.steps = 0
+
+
+def _is_module_class(machine: Machine, value: Value | None) -> bool:
+    if isinstance(value, External):
+        return machine.knowledge.what(value.dotted) == "module-class"
+    return isinstance(value, Class) and classes.is_module_class(machine, value)
 
 
 def _yields(function: Function) -> bool:

@@ -96,6 +96,20 @@ def _truth(uses: Uses, test: cst.BaseExpression) -> None:
 
 def _test(uses: Uses, node: cst.If | cst.While | cst.IfExp | cst.Assert) -> None:
     _truth(uses, node.test)
+    for name in _chosen_by(node.test):
+        uses.plain.add(name)
+
+
+def _chosen_by(test: cst.BaseExpression) -> set[str]:
+    """Names that are compared with whole numbers to choose a way: `mode == 3` is no question to ask of a tensor."""
+    if isinstance(test, cst.BooleanOperation):
+        return _chosen_by(test.left) | _chosen_by(test.right)
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return set()
+    (target,) = test.comparisons
+    if not isinstance(target.operator, cst.Equal | cst.NotEqual) or not isinstance(target.comparator, cst.Integer):
+        return set()
+    return {test.left.value} if isinstance(test.left, cst.Name) else set()
 
 
 def _comparison(uses: Uses, node: cst.Comparison) -> None:

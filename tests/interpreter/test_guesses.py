@@ -188,3 +188,32 @@ def test_constructor_arguments_of_a_module_nobody_makes_are_no_tensors(analyst: 
         mode="modules",
     )
     assert [type(v) for v in values] == [Plain] * 4
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if p == 3: x = x + 1",
+        "y = math.sqrt(2 / p)",
+        "c = p - 1\n                y = math.log(c)",
+    ],
+)
+def test_what_a_number_is_used_for_is_no_tensor(analyst: Analyst, use: str) -> None:
+    value = parameter(analyst, use=use, before="import math")
+    assert tensor_certainty(value) == 0.0  # type: ignore[arg-type]
+
+
+def test_an_optional_mask_that_selects_is_a_tensor(analyst: Analyst) -> None:
+    assert as_tensor(parameter(analyst, default="None", use="y = x[p]")) is None  # type: ignore[arg-type]
+    (value,) = analyst.seen(
+        """
+        class Net(nn.Module):
+            def forward(self, x, mask=None):
+                probe.see(mask)
+                return x[mask]
+        """,
+        mode="modules",
+    )
+    tensor = as_tensor(value)
+    assert tensor is not None
+    assert tensor.dtype == "bool"

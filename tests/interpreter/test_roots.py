@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gblint.analysis import Settings, analyze
+from gblint.interpreter.values import Instance
 from tests.interpreter.programs import Analyst
 
 PROGRAM = """
@@ -293,3 +294,22 @@ def test_dynamo_raises_there(tmp_path: Path) -> None:
     exec(compile(RAISING, str(file), "exec"), scope)
     with pytest.raises(torch._dynamo.exc.Unsupported):
         scope["whole"](torch.rand(2))  # type: ignore[operator]
+
+
+def test_a_class_that_only_names_its_parts_is_a_root_of_its_own(analyst: Analyst) -> None:
+    base = """
+        class Base(nn.Module):
+            cell = None
+
+            def __init__(self):
+                super().__init__()
+                self.rnn = self.cell(3, 3)
+
+            def forward(self, x):
+                probe.see(self.rnn)
+                return x
+    """
+    (first,) = analyst.seen(f"{base}\n        class Other(Base):\n            name = 'other'\n", mode="modules")
+    values = analyst.seen(f"{base}\n        class Long(Base):\n            cell = nn.LSTM\n", mode="modules")
+    assert not isinstance(first, Instance)
+    assert [value.base for value in values if isinstance(value, Instance)] == ["torch.nn.LSTM"]

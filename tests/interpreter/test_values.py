@@ -38,6 +38,13 @@ def test_join_of_a_value_with_itself_is_that_value() -> None:
     assert join(value, value) is value
 
 
+@pytest.mark.parametrize("unusual", ["sparse", "ndarray"])
+def test_a_tensor_that_may_be_unusual_is_taken_for_a_plain_one(unusual: str) -> None:
+    both = join(Tensor(1.0, "float", 2, subclass=unusual), Tensor(1.0, "float", 2))
+    assert isinstance(both, Tensor)
+    assert both.subclass == ""
+
+
 def test_joined_tensors_keep_what_both_agree_on() -> None:
     both = join(Tensor(1.0, "float", 2, "input"), Tensor(1.0, "int", 2, "result"))
     assert isinstance(both, Tensor)
