@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from gblint.analysis import Analysis, Diagnostic, Settings, Stats
@@ -17,6 +18,10 @@ from gblint.cli.main import run
 from gblint.findings.finding import Finding
 from gblint.index.build import build_index
 from gblint.index.model import Suppression
+
+# How long an example takes says something of the machine, not of the code.
+hypothesis.settings.register_profile("gblint", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("gblint")
 
 Write = Callable[[Mapping[str, str | bytes]], Path]
 
