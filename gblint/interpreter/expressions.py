@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from gblint.interpreter import attributes, conditions, failures, subscripts, tensors
+from gblint.interpreter import attributes, conditions, externals, failures, subscripts, tensors
 from gblint.interpreter.events import Call, Format, Globals, Iterate, Operator
 from gblint.interpreter.frame import Frame
 from gblint.interpreter.source import code
@@ -532,10 +532,19 @@ def super_value(machine: Machine, frame: Frame) -> Value:
     return Super(function.owner, receiver) if receiver is not None else Unknown("super without self")
 
 
+MODULE_HOOKS = frozenset((  # methods that nothing but a module has
+    "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+))  # fmt: skip
+
+
 def unknown_call(
     machine: Machine, frame: Frame, callee: Value, args: list[Value], kwargs: dict[str, Value], node: cst.CSTNode
 ) -> Value:
     """A call of something not resolved: its name may still tell what comes out."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in MODULE_HOOKS:
+        name = f"torch.nn.Module.{node.func.attr.value}"
+        return externals.call(machine, frame, name, args, kwargs, node, None, False)
     if isinstance(callee, Plain):
         return Plain("")
     if not isinstance(node, cst.Call):

@@ -8,7 +8,9 @@ lines of their own. Where a node lies is not written down: `Places` reads the te
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, fields
@@ -103,18 +105,21 @@ class Places:
 
     def _inside(self, start: CodePosition, end: CodePosition) -> CodeRange:
         """To `ast` what has to stand in parentheses begins with them, to libcst after them."""
-        row, column = start.line, start.column + 1
-        while row < end.line and not self._lines[row - 1][column:].strip():
-            row, column = row + 1, 0
-        line = self._lines[row - 1]
-        column = len(line) - len(line[column:].lstrip())
-        last, stop = end.line, end.column - 1
-        while last > row and not self._lines[last - 1][:stop].strip():
-            last -= 1
-            stop = len(self._lines[last - 1])
-        return CodeRange(CodePosition(row, column), CodePosition(last, len(self._lines[last - 1][:stop].rstrip())))
+        lines = self._lines[start.line - 1 : end.line]
+        lines[-1] = lines[-1][: end.column]
+        lines[0] = lines[0][start.column :]
+        tokens = tokenize.generate_tokens(io.StringIO("\n".join(lines)).readline)
+        _, *inside, closing = [token for token in tokens if token.type not in _NO_CODE]
+
+        def moved(place: tuple[int, int]) -> CodePosition:
+            row, column = place
+            return CodePosition(start.line + row - 1, column + start.column if row == 1 else column)
+
+        first, last = (inside[0].start, inside[-1].end) if inside else (closing.start, closing.start)
+        return CodeRange(moved(first), moved(last))
 
 
+_NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 _TRIPLE = ('"""', "'''")
 _DEFINED = re.compile(r"\b(?:def|class)\s+(\w+)")
 

@@ -439,3 +439,23 @@ def test_a_name_of_which_a_part_is_written_leads_to_all_that_are_called_so(
             getattr(Tool(), {name})(x)
     """)
     assert kinds(values) == ["tensor"] * seen
+
+
+def test_a_hook_of_modules_is_known_by_its_name(analyst: Analyst) -> None:
+    analyst.check(
+        """
+        class Tap(nn.Module):
+            def __init__(self, layer):
+                super().__init__()
+                self.layer = layer
+
+            def forward(self, x):
+                y = x + 1
+                self.layer.register_forward_hook(keep)  # splits
+                return y
+
+        def keep(*given):
+            return None
+        """,
+        mode="modules",
+    )

@@ -121,6 +121,17 @@ def test_every_kind_of_syntax() -> None:
     assert compare(text) > 200
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(  # c\n a,\n b,\n)", "(a,  # c\n b,  # d\n)", "(\n # c\n a,\n b\n # e\n)", "(a, '#',  # '\n)", "()", "( )",
+        "(\n # c\n)", "(  # c\n a for a in b  # d\n)", "(('é', (1,)), )",
+    ],
+)  # fmt: skip
+def test_what_stands_in_parentheses(text: str) -> None:
+    assert compare(f"x = {text}\n")
+
+
 def test_parts_of_text_that_stand_side_by_side() -> None:
     compare("""x = "a" 'b'\ny = f"{a}" "b"\n""")
     module, _ = trees.read("""x = ("a"\n 'b')\n""")
