@@ -24,6 +24,8 @@ Limits:
 
 from __future__ import annotations
 
+import libcst as cst
+
 from gblint.rule_api import Break, Call, Const, Context, Plain, Rule, RuleMeta, as_tensor, tensor_certainty
 
 MAYBE = 0.5  # that a flag which is passed on is True
@@ -99,8 +101,14 @@ consumed(torch.rand(3))
         flag = event.argument(0, "requires_grad")
         if not event.used or tensor is None or tensor.role != "result" or (isinstance(flag, Const) and not flag.value):
             return None
-        certainty, text = tensor_certainty(event.receiver), context.text(event.node)
-        if flag is not None and not isinstance(flag, Const) and not text.endswith(".requires_grad)"):
+        certainty = tensor_certainty(event.receiver)
+        if flag is not None and not isinstance(flag, Const) and not _of_a_tensor(event.node):
             certainty *= SELDOM if isinstance(flag, Plain) and flag.off else MAYBE
-        message = f"`{text}` makes a leaf of an intermediate, which must not leave the graph"
+        message = f"`{context.text(event.node)}` makes a leaf of an intermediate, which must not leave the graph"
         return Break(message, certainty, about=tensor)
+
+
+def _of_a_tensor(node: cst.CSTNode) -> bool:
+    """Whether the flag is that of another tensor: `y.requires_grad_(x.requires_grad)`."""
+    flag = node.args[0].value if isinstance(node, cst.Call) and node.args else None
+    return isinstance(flag, cst.Attribute) and flag.attr.value == "requires_grad"

@@ -16,6 +16,7 @@ from gblint.interpreter.walk import only, walk
 
 if TYPE_CHECKING:
     from gblint.index.model import ClassInfo, FunctionInfo, ModuleInfo
+    from gblint.interpreter.source import Chunk
 
 MOST_FILES = 600  # that are searched for a name
 
@@ -103,7 +104,7 @@ def callers(site: Site) -> list[Site]:
         d.rpartition(".")[2] in ("property", "setter", "cached_property", "cache", "lru_cache") for d in info.decorators
     ):
         raise Refusal("the function is decorated with what calls it")
-    calls = site.machine.callers.get((site.module.path, info.start), {})
+    calls = _recorded(site, info)
     if not calls or not all(isinstance(node, cst.Call) for _, _, node in calls):
         raise Refusal(f"`{info.qualname}` is called from code that is not in view")
     name = info.owner or info.qualname
@@ -132,13 +133,16 @@ def calling(site: Site) -> list[cst.CSTNode]:
     """What calls the function the site is in, so far as the analysis came by it, without a look at the text around it.
     `Site.value` knows what a call gave."""
     info = function_info(site)
-    calls = site.machine.callers.get((site.module.path, info.start), {}) if info is not None else {}
-    return [node for _, _, node in calls]
+    return [node for _, _, node in _recorded(site, info)] if info is not None else []
 
 
 def _seen_calls(site: Site, info: FunctionInfo) -> list[Site]:
-    calls = site.machine.callers.get((site.module.path, info.start), {})
-    return [Site(site.machine, chunk, node, site.finding, site.options) for (_, _, node), chunk in calls.items()]
+    calls = _recorded(site, info).items()
+    return [Site(site.machine, chunk, node, site.finding, site.options) for (_, _, node), chunk in calls]
+
+
+def _recorded(site: Site, info: FunctionInfo) -> dict[tuple[str, int, cst.CSTNode], Chunk]:
+    return site.machine.callers.get((site.module.path, info.start), {})
 
 
 def _mentions(name: str, text: str) -> int:

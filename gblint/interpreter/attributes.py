@@ -62,12 +62,7 @@ def load(machine: Machine, frame: Frame, receiver: Value, name: str, node: cst.C
 
 
 def _external(machine: Machine, frame: Frame, receiver: External, name: str, node: cst.CSTNode) -> Value:
-    dotted = f"{receiver.dotted}.{name}"
-    if name in ("__version__", "version_info"):
-        release = versions.known(machine, dotted)
-        if release is not None:
-            return release
-    return External(dotted)
+    return versions.named(machine, f"{receiver.dotted}.{name}")
 
 
 _KIND = {"dict_keys": "dict_view", "dict_values": "dict_view", "dict_items": "dict_view"}
@@ -94,10 +89,9 @@ def _other(machine: Machine, frame: Frame, receiver: Value, name: str) -> Value:
     if isinstance(receiver, Stream):
         return Bound(External(f"{_KIND.get(receiver.kind, receiver.kind)}.{name}"), receiver)
     if isinstance(receiver, Const):
-        if isinstance(receiver.value, versions.Release):
-            found = versions.attribute(receiver.value, name)
-            return Bound(found, receiver) if isinstance(found, External) else found
-        return Bound(External(f"{type(receiver.value).__name__}.{name}"), receiver)
+        found = versions.attribute(receiver.value, name) if isinstance(receiver.value, versions.Release) else None
+        kind = "str" if isinstance(receiver.value, str) else type(receiver.value).__name__
+        return found or Bound(External(f"{kind}.{name}"), receiver)
     if isinstance(receiver, Slice) and name in ("start", "stop", "step"):
         return {"start": receiver.lower, "stop": receiver.upper, "step": receiver.step}[name]
     if isinstance(receiver, Bound):

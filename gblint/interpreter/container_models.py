@@ -232,20 +232,6 @@ _TEXTS = (
 )  # fmt: skip
 
 
-@model(*_methods(("str",), *_TEXTS))
-def _text(site: Site) -> Value:
-    receiver = site.receiver
-    if isinstance(receiver, Const) and isinstance(receiver.value, str) and all(isinstance(a, Const) for a in site.args):
-        try:
-            result = getattr(receiver.value, site.name.rpartition(".")[2])(
-                *(a.value for a in site.args if isinstance(a, Const))
-            )
-        except Exception:
-            return Plain("str")
-        return Const(result) if isinstance(result, str) else Plain("bytes")
-    return Plain("str")
-
-
 def _computed(site: Site) -> object:
     """What a method of a known string gives for known arguments; None if that cannot be told."""
     receiver = site.receiver
@@ -256,8 +242,16 @@ def _computed(site: Site) -> object:
         return None
     try:
         return getattr(receiver.value, site.name.rpartition(".")[2])(*given)
-    except (TypeError, ValueError):
+    except Exception:  # the program would raise it too
         return None
+
+
+@model(*_methods(("str",), *_TEXTS))
+def _text(site: Site) -> Value:
+    found = _computed(site)
+    if found is None:
+        return Plain("str")
+    return Const(found) if isinstance(found, str) else Plain("bytes")
 
 
 @model("str.format")
@@ -280,19 +274,8 @@ def _split(site: Site) -> Value:
 
 @model(*_methods(("str",), *_TESTS))
 def _tests(site: Site) -> Value:
-    receiver = site.receiver
-    if isinstance(receiver, Const) and isinstance(receiver.value, str) and all(isinstance(a, Const) for a in site.args):
-        try:
-            return Const(
-                bool(
-                    getattr(receiver.value, site.name.rpartition(".")[2])(
-                        *(a.value for a in site.args if isinstance(a, Const))
-                    )
-                )
-            )
-        except Exception:
-            return Plain("bool")
-    return Plain("bool")
+    found = _computed(site)
+    return Plain("bool") if found is None else Const(bool(found))
 
 
 @model(*_methods(("str",), *_NUMBERS))

@@ -9,7 +9,6 @@ from gblint.interpreter.frame import Frame
 from gblint.interpreter.functions import chunk_of, method_value
 from gblint.interpreter.values import (
     Class,
-    External,
     Mapping,
     PyModule,
     Sequence,
@@ -49,7 +48,7 @@ def resolved_value(machine: Machine, resolved: Resolved) -> Value | None:
     """The abstract value of what an import chain leads to."""
     info = resolved.info
     if resolved.kind == "external" or info is None or resolved.dotted.partition(".")[0] in SKIPPED_PACKAGES:
-        return versions.known(machine, resolved.dotted) or External(resolved.dotted)
+        return versions.named(machine, resolved.dotted)
     if resolved.kind == "module":
         return PyModule(info)
     if resolved.kind == "class":

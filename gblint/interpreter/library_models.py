@@ -385,7 +385,7 @@ def _parse(site: Site) -> Value:
     text = site.args[0] if site.args else None
     if isinstance(text, Const) and isinstance(text.value, str) and NUMBERS.match(text.value):
         return Const(Release(text.value))
-    return Plain("version")
+    return Plain("")
 
 
 @model("importlib.metadata.version", "importlib_metadata.version")

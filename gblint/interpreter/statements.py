@@ -295,9 +295,7 @@ def _import_from(machine: Machine, frame: Frame, node: cst.ImportFrom) -> bool:
         attr = _dotted(alias.name)
         name = str(alias.asname.name.value) if alias.asname is not None else attr  # type: ignore[union-attr]
         value = machine.module_attr(found, attr) if found is not None else None
-        if value is None:
-            value = versions.known(machine, f"{base}.{attr}") or External(f"{base}.{attr}")
-        store_name(machine, frame, name, value)
+        store_name(machine, frame, name, value if value is not None else versions.named(machine, f"{base}.{attr}"))
     return True
 
 

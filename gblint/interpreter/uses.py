@@ -41,10 +41,10 @@ SIZE_CALLS = frozenset(
 
 class Uses:
     """Evidence by name. attributes: names read off it; truth: tested bare; strings: compared with or indexed by a
-    string; bounds: bound of a slice or compared with a size; plain: passed where no tensor may stand; called;
-    iterated; tensorish: used in an operator with `@`,
+    string; bounds: bound of a slice or compared with a size; plain: passed where no tensor may stand, or compared with
+    a whole number to choose a way; called; tensorish: used in an operator with `@`,
     indexed by None or an ellipsis, or passed to a function of torch; masks: called a mask and used as an index;
-    made_of: variables by what is computed from them (`c = end - start`)."""
+    made_of: the variables that each is computed of (`c = end - start`)."""
 
     __slots__ = (
         "attributes", "bounds", "called", "calls_on", "made_of", "masks", "plain", "strings", "tensorish", "truth",
@@ -96,8 +96,7 @@ def _truth(uses: Uses, test: cst.BaseExpression) -> None:
 
 def _test(uses: Uses, node: cst.If | cst.While | cst.IfExp | cst.Assert) -> None:
     _truth(uses, node.test)
-    for name in _chosen_by(node.test):
-        uses.plain.add(name)
+    uses.plain |= _chosen_by(node.test)
 
 
 def _chosen_by(test: cst.BaseExpression) -> set[str]:

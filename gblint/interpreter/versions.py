@@ -26,16 +26,21 @@ class Release(str):
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """The release's numbers, no zeros at the end."""
+        """The release's numbers as they are written."""
         found = NUMBERS.match(self)
-        numbers = [int(n) for n in found[1].split(".")] if found else []
-        while numbers and not numbers[-1]:
-            numbers.pop()
-        return tuple(numbers)
+        return tuple(map(int, found[1].split("."))) if found else ()
+
+    @property
+    def is_before(self) -> bool:
+        """Whether it is on the way to a release."""
+        return _BEFORE.match(self) is not None
 
     @property
     def _key(self) -> tuple[tuple[int, ...], bool]:
-        return self.numbers, not _BEFORE.match(self)
+        significant = len(self.numbers)
+        while significant and not self.numbers[significant - 1]:
+            significant -= 1
+        return self.numbers[:significant], not self.is_before
 
     def _other(self, other: object) -> tuple[tuple[int, ...], bool]:
         if isinstance(other, tuple):
@@ -66,17 +71,17 @@ class Release(str):
         return self._key >= self._other(other)
 
 
-def known(machine: Machine, dotted: str) -> Value | None:
-    """The release behind the name of a library's own version; None for any other name."""
+def named(machine: Machine, dotted: str) -> Value:
+    """What is not followed under a dotted name: the release behind that of a version, else the name itself."""
     if dotted in _TORCH:
         return Const(Release(machine.knowledge.torch_version))
     if dotted == "sys.version_info":
         return Sequence("tuple", [*map(Const, machine.context.python), Plain("int"), Plain("str"), Plain("int")])
-    return None
+    return External(dotted)
 
 
-def attribute(release: Release, name: str) -> Value:
-    """What a version object has besides what every string has."""
+def attribute(release: Release, name: str) -> Value | None:
+    """What a version object has besides what every string has; None for that."""
     if name in _PART:
         place = _PART[name]
         return Const(release.numbers[place] if place < len(release.numbers) else 0)
@@ -84,4 +89,6 @@ def attribute(release: Release, name: str) -> Value:
         return Sequence("tuple", [Const(n) for n in release.numbers])
     if name in ("base_version", "public"):
         return Const(Release(release.partition("+")[0]))
-    return External(f"str.{name}")
+    if name in ("is_prerelease", "is_devrelease"):
+        return Plain("bool") if release.is_before else Const(False)
+    return None if hasattr(str, name) else Plain("")

@@ -36,6 +36,9 @@ def test_zeros_at_the_end_and_what_is_built_do_not_count() -> None:
         "version.parse(torch.__version__) < version.parse('2.0')",
         "Version(torch.__version__.split('+')[0]).major < 2",
         "Version('2.1').release < (2, 0)",
+        "Version('2.0').release < (2, 0)",
+        "Version('2.0').release[1] == 1",
+        "Version(torch.__version__).is_prerelease",
         "LooseVersion(TORCH) < LooseVersion('1.8')",
         "TORCH.startswith('1.')",
         "int(torch.__version__.split('.')[0]) < 2",
@@ -65,14 +68,23 @@ def test_the_way_for_other_releases_is_not_taken(analyst: Analyst, test: str) ->
     """)
 
 
-def test_a_release_that_is_not_known_leaves_both_ways(analyst: Analyst) -> None:
-    analyst.check("""
+@pytest.mark.parametrize(
+    "test",
+    [
+        "parse(numpy.__version__) < parse('2.0')",
+        "parse(numpy.__version__).is_prerelease",
+        "parse('2.1rc1').is_devrelease",
+        "parse(torch.__version__).local",
+    ],
+)
+def test_a_release_that_is_not_known_leaves_both_ways(analyst: Analyst, test: str) -> None:
+    analyst.check(f"""
         import numpy
         from packaging.version import parse
 
         @torch.compile
         def f(x: Tensor):
-            if parse(numpy.__version__) < parse("2.0"):
+            if {test}:
                 graph_break()  # splits
             return x
 
